@@ -1,0 +1,245 @@
+// The Python face of the kernels: conversions and errors only, no work of its own.
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <system_error>
+#include <time.h>
+
+#include "child.hh"
+#include "known_loop.hh"
+#include "perf_event.hh"
+#include "perf_group.hh"
+#include "perf_ring.hh"
+#include "perf_ticker.hh"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using namespace gnomon;
+
+[[noreturn]] void raise_os_error(int error, const char* what = nullptr) {
+    nb::object text = nb::str(what ? what : std::strerror(error));
+    nb::object exception =
+        nb::borrow(PyExc_OSError)(nb::int_(error), text);
+    PyErr_SetObject(PyExc_OSError, exception.ptr());
+    throw nb::python_error();
+}
+
+// An OSError with the number of the event that could not be opened as `event_index`.
+[[noreturn]] void raise_open_failure(const OpenFailure& failure) {
+    nb::object exception =
+        nb::borrow(PyExc_OSError)(nb::int_(failure.error), nb::str(std::strerror(failure.error)));
+    nb::setattr(exception, "event_index", nb::int_(failure.index));
+    PyErr_SetObject(PyExc_OSError, exception.ptr());
+    throw nb::python_error();
+}
+
+nb::object tuple_of_words(const uint64_t* words, size_t count) {
+    PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(count));
+    if (!tuple) throw nb::python_error();
+    for (size_t i = 0; i < count; ++i)
+        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromUnsignedLongLong(words[i]));
+    return nb::steal(tuple);
+}
+
+template <typename T>
+nb::bytes bytes_of(const std::vector<T>& column) {
+    return nb::bytes(reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T));
+}
+
+constexpr size_t stack_words = 66;
+
+template <int (Group::*reader)(uint64_t*)>
+nb::object read_group(Group& group) {
+    uint64_t stack[stack_words];
+    std::vector<uint64_t> heap;
+    uint64_t* words = stack;
+    if (group.words() > stack_words) {
+        heap.resize(group.words());
+        words = heap.data();
+    }
+    if (!group.is_open()) raise_os_error(EBADF, "this group of counters is closed");
+    if (int error = (group.*reader)(words)) raise_os_error(error);
+    return tuple_of_words(words, group.words());
+}
+
+void bind_perf(nb::module_& m) {
+    nb::class_<EventSpec>(m, "EventSpec", "What perf_event_open is asked for.")
+        .def(nb::init<>())
+        .def_rw("type", &EventSpec::type)
+        .def_rw("config", &EventSpec::config)
+        .def_rw("config1", &EventSpec::config1)
+        .def_rw("config2", &EventSpec::config2)
+        .def_rw("bp_type", &EventSpec::bp_type)
+        .def_rw("exclude_user", &EventSpec::exclude_user)
+        .def_rw("exclude_kernel", &EventSpec::exclude_kernel)
+        .def_rw("exclude_hv", &EventSpec::exclude_hv)
+        .def_rw("exclude_guest", &EventSpec::exclude_guest)
+        .def_rw("exclude_host", &EventSpec::exclude_host)
+        .def_rw("pinned", &EventSpec::pinned)
+        .def_rw("exclusive", &EventSpec::exclusive)
+        .def_rw("inherit", &EventSpec::inherit)
+        .def_rw("enable_on_exec", &EventSpec::enable_on_exec)
+        .def_rw("precise", &EventSpec::precise);
+
+    nb::class_<SampleSpec>(m, "SampleSpec", "How an event is sampled.")
+        .def(nb::init<>())
+        .def_rw("period", &SampleSpec::period)
+        .def_rw("frequency", &SampleSpec::frequency)
+        .def_rw("callchain", &SampleSpec::callchain)
+        .def_rw("weight", &SampleSpec::weight)
+        .def_rw("data_source", &SampleSpec::data_source)
+        .def_rw("address", &SampleSpec::address)
+        .def_rw("track_maps", &SampleSpec::track_maps);
+
+    nb::class_<Group>(m, "Group", "Events that are counted and read as a unit.")
+        .def(
+            "__init__",
+            [](Group* self, const std::vector<EventSpec>& specs, int pid, int cpu,
+               const Group* leader) {
+                if (specs.empty()) raise_os_error(EINVAL, "a group needs at least one event");
+                try {
+                    new (self) Group(specs, pid, cpu, leader);
+                } catch (const OpenFailure& failure) {
+                    raise_open_failure(failure);
+                }
+            },
+            "specs"_a, "pid"_a, "cpu"_a, "leader"_a = nb::none())
+        .def("read", &read_group<&Group::read>,
+             "Return (time enabled, time running, value, ...).")
+        .def("read_user", &read_group<&Group::read_user>,
+             "The same, without a system call where that is possible.")
+        .def("map_user_pages", &Group::map_user_pages,
+             "Prepare read_user; True when the kernel allows it for every event.")
+        .def("enable", &Group::enable)
+        .def("disable", &Group::disable)
+        .def("reset", &Group::reset)
+        .def("close", &Group::close)
+        .def("fileno", &Group::leader_fd)
+        .def_prop_ro("is_open", &Group::is_open)
+        .def("__len__", &Group::size);
+
+    nb::class_<Ticker>(m, "Ticker", "Reads groups at fixed points in time, from a thread.")
+        .def(nb::init<std::vector<Group*>, uint64_t>(), "groups"_a, "interval_ns"_a,
+             nb::keep_alive<1, 2>())
+        .def("start", &Ticker::start)
+        .def("stop", &Ticker::stop, nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "drain", [](Ticker& ticker) { return bytes_of(ticker.drain()); },
+            "Take the rows so far as bytes of native 64-bit words.")
+        .def_prop_ro("row_words", &Ticker::row_words)
+        .def_prop_ro("missed", &Ticker::missed);
+
+    nb::class_<Sampler>(m, "Sampler", "Sampled events with one ring buffer a CPU.")
+        .def(
+            "__init__",
+            [](Sampler* self, const std::vector<EventSpec>& specs,
+               const std::vector<SampleSpec>& sampling, int pid, const std::vector<int>& cpus,
+               size_t pages) {
+                if (specs.empty() || specs.size() != sampling.size() || cpus.empty())
+                    raise_os_error(EINVAL, "a sampler needs events, their sampling and CPUs");
+                if (pages == 0 || (pages & (pages - 1)))
+                    raise_os_error(EINVAL, "the ring must be a power of two pages long");
+                try {
+                    new (self) Sampler(specs, sampling, pid, cpus, pages);
+                } catch (const OpenFailure& failure) {
+                    raise_open_failure(failure);
+                }
+            },
+            "specs"_a, "sampling"_a, "pid"_a, "cpus"_a, "pages"_a = 128)
+        .def("enable", &Sampler::enable)
+        .def("disable", &Sampler::disable)
+        .def("close", &Sampler::close)
+        .def("wait", &Sampler::wait, "timeout_ms"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "drain",
+            [](Sampler& sampler) {
+                const SampleColumns columns = sampler.drain();
+                nb::dict result;
+                result["event"] = bytes_of(columns.event);
+                result["time"] = bytes_of(columns.time);
+                result["ip"] = bytes_of(columns.ip);
+                result["address"] = bytes_of(columns.address);
+                result["period"] = bytes_of(columns.period);
+                result["weight"] = bytes_of(columns.weight);
+                result["data_source"] = bytes_of(columns.data_source);
+                result["pid"] = bytes_of(columns.pid);
+                result["tid"] = bytes_of(columns.tid);
+                result["cpu"] = bytes_of(columns.cpu);
+                result["chain_frames"] = bytes_of(columns.chain_frames);
+                result["chain_ends"] = bytes_of(columns.chain_ends);
+                return result;
+            },
+            "Take the samples so far, as bytes a column.")
+        .def(
+            "take_maps",
+            [](Sampler& sampler) {
+                nb::list result;
+                for (const MappedFile& map : sampler.take_maps())
+                    result.append(nb::make_tuple(map.time, map.pid, map.start, map.length,
+                                                 map.offset,
+                                                 nb::steal(PyUnicode_DecodeFSDefault(
+                                                     map.path.c_str()))));
+                return result;
+            },
+            "Take the mapped files so far: (time, pid, start, length, offset, path).")
+        .def(
+            "totals",
+            [](const Sampler& sampler, size_t event) {
+                uint64_t words[3];
+                sampler.totals(event, words);
+                return tuple_of_words(words, 3);
+            },
+            "event"_a)
+        .def_prop_ro("is_open", &Sampler::is_open)
+        .def_prop_ro("lost", &Sampler::lost)
+        .def_prop_ro("throttled", &Sampler::throttled);
+}
+
+void bind_child(nb::module_& m) {
+    nb::class_<Child>(m, "Child", "A process held before its first instruction.")
+        .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&,
+                      const std::string&>(),
+             "argv"_a, "environment"_a, "directory"_a = "")
+        .def(
+            "release",
+            [](Child& child) {
+                if (int error = child.release()) raise_os_error(error);
+            },
+            "Let it run; raises the OSError with which exec failed.")
+        .def("wait", &Child::wait, "timeout_ns"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Wait for its end; False when the time was over first.")
+        .def("kill", &Child::kill, "signal"_a)
+        .def_prop_ro("pid", &Child::pid)
+        .def_prop_ro("ended", &Child::ended)
+        .def_prop_ro("status", &Child::status);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    m.doc() = "Compiled kernels of gnomon.";
+    nb::register_exception_translator(
+        [](const std::exception_ptr& pointer, void*) {
+            try {
+                std::rethrow_exception(pointer);
+            } catch (const std::system_error& error) {
+                nb::object exception = nb::borrow(PyExc_OSError)(
+                    nb::int_(error.code().value()), nb::str(error.what()));
+                PyErr_SetObject(PyExc_OSError, exception.ptr());
+            }
+        });
+    bind_perf(m);
+    bind_child(m);
+    m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Execute exactly 2 x iterations instructions, half of them taken branches.");
+    m.def("known_faults", &known_faults, "pages"_a,
+          "Touch this many fresh pages, a page fault each.");
+    m.def("monotonic_ns", &monotonic_ns);
+}

@@ -1,0 +1,212 @@
+#include "perf_ring.hh"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "perf_group.hh"
+
+namespace gnomon {
+
+namespace {
+
+// A cursor over the words of a record.
+struct Words {
+    const unsigned char* at;
+    uint64_t next64() {
+        uint64_t value;
+        std::memcpy(&value, at, sizeof value);
+        at += sizeof value;
+        return value;
+    }
+    uint32_t next32() {
+        uint32_t value;
+        std::memcpy(&value, at, sizeof value);
+        at += sizeof value;
+        return value;
+    }
+};
+
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+Sampler::Sampler(const std::vector<EventSpec>& specs, const std::vector<SampleSpec>& sampling,
+                 pid_t pid, const std::vector<int>& cpus, size_t pages)
+    : fds_(specs.size()), sampling_(sampling) {
+    const size_t bytes = (pages + 1) * page_bytes();
+    for (int cpu : cpus) {
+        int ring_fd = -1;
+        for (size_t i = 0; i < specs.size(); ++i) {
+            SampleSpec how = sampling_[i];
+            how.track_maps = how.track_maps && i == 0;
+            const int fd = open_event(specs[i], &how, pid, cpu, -1, false);
+            if (fd < 0) {
+                close();
+                throw OpenFailure{-fd, i};
+            }
+            fds_[i].push_back(fd);
+            uint64_t id = 0;
+            int error = ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 ? errno : 0;
+            event_of_id_[id] = static_cast<uint32_t>(i);
+            if (!error && ring_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0)
+                error = errno;
+            if (!error && ring_fd < 0) {
+                void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+                if (memory == MAP_FAILED) {
+                    error = errno;
+                } else {
+                    rings_.push_back({fd, memory, bytes});
+                    ring_fd = fd;
+                }
+            }
+            if (error) {
+                close();
+                throw OpenFailure{error, i};
+            }
+        }
+    }
+}
+
+Sampler::~Sampler() { close(); }
+
+void Sampler::close() noexcept {
+    for (const Ring& ring : rings_) munmap(ring.memory, ring.bytes);
+    rings_.clear();
+    for (auto& event : fds_) {
+        for (int fd : event) ::close(fd);
+        event.clear();
+    }
+}
+
+void Sampler::enable() {
+    for (const auto& event : fds_)
+        for (int fd : event) ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void Sampler::disable() {
+    for (const auto& event : fds_)
+        for (int fd : event) ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+bool Sampler::wait(int timeout_ms) {
+    std::vector<pollfd> watched;
+    for (const Ring& ring : rings_) watched.push_back({ring.fd, POLLIN, 0});
+    return poll(watched.data(), watched.size(), timeout_ms) > 0;
+}
+
+SampleColumns Sampler::drain() {
+    SampleColumns columns;
+    for (Ring& ring : rings_) drain_ring(ring, columns);
+    return columns;
+}
+
+std::vector<MappedFile> Sampler::take_maps() {
+    std::vector<MappedFile> taken;
+    taken.swap(maps_);
+    return taken;
+}
+
+void Sampler::totals(size_t event, uint64_t out[3]) const {
+    out[0] = out[1] = out[2] = 0;
+    for (int fd : fds_.at(event)) {
+        uint64_t words[3];
+        if (::read(fd, words, sizeof words) != static_cast<ssize_t>(sizeof words)) continue;
+        out[0] += words[1];
+        out[1] += words[2];
+        out[2] += words[0];
+    }
+}
+
+void Sampler::drain_ring(Ring& ring, SampleColumns& columns) {
+    auto* page = static_cast<perf_event_mmap_page*>(ring.memory);
+    const auto* data = static_cast<unsigned char*>(ring.memory) + page_bytes();
+    const uint64_t size = ring.bytes - page_bytes();
+    const uint64_t head = std::atomic_ref<__u64>(page->data_head).load(std::memory_order_acquire);
+    uint64_t tail = page->data_tail;
+    while (tail < head) {
+        perf_event_header header;
+        const uint64_t at = tail & (size - 1);  // headers are 8-byte aligned and never wrap
+        std::memcpy(&header, data + at, sizeof header);
+        if (at + header.size <= size) {
+            take_record(data + at, columns);
+        } else {  // the record goes over the end of the ring: join its halves
+            scratch_.resize(header.size);
+            const uint64_t first = size - at;
+            std::memcpy(scratch_.data(), data + at, first);
+            std::memcpy(scratch_.data() + first, data, header.size - first);
+            take_record(scratch_.data(), columns);
+        }
+        tail += header.size;
+    }
+    std::atomic_ref<__u64>(page->data_tail).store(tail, std::memory_order_release);
+}
+
+void Sampler::take_record(const unsigned char* record, SampleColumns& columns) {
+    perf_event_header header;
+    std::memcpy(&header, record, sizeof header);
+    const unsigned char* body = record + sizeof header;
+    Words words{body};
+    switch (header.type) {
+        case PERF_RECORD_SAMPLE: take_sample(body, columns); break;
+        case PERF_RECORD_LOST:
+            words.next64();  // id
+            lost_ += words.next64();
+            break;
+        case PERF_RECORD_LOST_SAMPLES: lost_ += words.next64(); break;
+        case PERF_RECORD_THROTTLE: ++throttled_; break;
+        case PERF_RECORD_MMAP2: take_map(body, header.size - sizeof header); break;
+        default: break;
+    }
+}
+
+void Sampler::take_sample(const unsigned char* body, SampleColumns& columns) {
+    Words words{body};
+    const auto found = event_of_id_.find(words.next64());
+    if (found == event_of_id_.end()) return;
+    const SampleSpec& how = sampling_[found->second];
+    columns.event.push_back(found->second);
+    columns.ip.push_back(words.next64());
+    columns.pid.push_back(words.next32());
+    columns.tid.push_back(words.next32());
+    columns.time.push_back(words.next64());
+    columns.address.push_back(how.address ? words.next64() : 0);
+    columns.cpu.push_back(words.next32());
+    words.next32();  // reserved
+    columns.period.push_back(words.next64());
+    if (how.callchain) {
+        const uint64_t frames = words.next64();
+        for (uint64_t i = 0; i < frames; ++i) columns.chain_frames.push_back(words.next64());
+    }
+    columns.chain_ends.push_back(columns.chain_frames.size());
+    columns.weight.push_back(how.weight ? words.next64() : 0);
+    columns.data_source.push_back(how.data_source ? words.next64() : 0);
+}
+
+void Sampler::take_map(const unsigned char* body, size_t bytes) {
+    constexpr size_t fixed = 64;  // everything before the file name, in every kernel
+    if (bytes <= fixed) return;
+    Words words{body};
+    MappedFile map{};
+    map.pid = words.next32();
+    words.next32();  // tid
+    map.start = words.next64();
+    map.length = words.next64();
+    map.offset = words.next64();
+    const char* name = reinterpret_cast<const char*>(body + fixed);
+    const size_t length = strnlen(name, bytes - fixed);
+    map.path.assign(name, length);
+    // With sample_id_all a trailer follows: tid, time, cpu, id; the time is its second word.
+    constexpr size_t trailer = 32;
+    if (bytes >= fixed + trailer)
+        std::memcpy(&map.time, body + bytes - trailer + 8, sizeof map.time);
+    maps_.push_back(std::move(map));
+}
+
+}  // namespace gnomon

@@ -1,0 +1,1 @@
+"""Reads the hidden performance state of parallel machines from their event counters."""

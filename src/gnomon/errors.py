@@ -1,0 +1,52 @@
+"""The few errors a user sees: each says what happened, why, and what to do."""
+
+from __future__ import annotations
+
+
+class GnomonError(Exception):
+    """A measurement or a file did not work out; the message is fit to be shown as it is."""
+
+    exit_code = 1
+
+
+class UsageError(GnomonError):
+    """What was asked for makes no sense as asked: a wrong name, option or argument."""
+
+    exit_code = 2
+
+
+class UnknownEventError(UsageError):
+    """No event has this name; `suggestions` holds the nearest names that exist."""
+
+    def __init__(self, name: str, suggestions: tuple[str, ...] = (), where: str = "") -> None:
+        self.name = name
+        self.suggestions = suggestions
+        place = f" {where}" if where else ""
+        hint = (
+            f"did you mean {' or '.join(suggestions)}?"
+            if suggestions
+            else "`gnomon events` lists what there is."
+        )
+        super().__init__(f"unknown event '{name}'{place}: {hint}")
+
+
+class NotSupportedError(GnomonError):
+    """The machine, kernel or virtual machine has no such facility."""
+
+
+class NotPermittedError(GnomonError):
+    """The facility exists, but this user may not use it; the message names the remedy."""
+
+
+class CommandError(GnomonError):
+    """The program to be measured could not be started."""
+
+    exit_code = 127
+
+
+class StateError(GnomonError):
+    """A call came in the wrong order, for example a read before the start."""
+
+
+class RecordingError(GnomonError):
+    """A recording could not be read or written; the message names the file."""

@@ -1,0 +1,1 @@
+"""What can be counted, under every name that users know."""

@@ -1,0 +1,1 @@
+"""Where counts come from."""

@@ -1,0 +1,38 @@
+"""Reading and writing quantities as people do: 10ms, 64MB, 1.25 G."""
+
+from __future__ import annotations
+
+import re
+
+from gnomon.errors import UsageError
+
+_DURATIONS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_TIME_STEPS = ((60e9, 60e9, "min"), (1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "µs"))
+
+
+def parse_duration(text: str, what: str = "interval") -> int:
+    """Return the nanoseconds in a text such as `10ms`, `0.5s` or `250us`."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ns|us|µs|ms|s|m)\s*", text)
+    if match is None:
+        raise UsageError(f"{what} '{text}' is not a duration: write a number and a unit, as in 10ms.")
+    nanoseconds = round(float(match[1]) * _DURATIONS[match[2]])
+    if nanoseconds <= 0:
+        raise UsageError(f"{what} '{text}' must be longer than zero.")
+    return nanoseconds
+
+
+def format_duration(nanoseconds: float) -> str:
+    """Return a duration with three or four digits and a fitting unit."""
+    for limit, divisor, unit in _TIME_STEPS:
+        if abs(nanoseconds) >= limit:
+            return f"{nanoseconds / divisor:.4g} {unit}"
+    return f"{nanoseconds:.4g} ns"
+
+
+def format_si(value: float, digits: int = 4) -> str:
+    """Return a number with an SI prefix, for axes and sparklines rather than for tables."""
+    for limit, prefix in _PREFIXES:
+        if abs(value) >= limit:
+            return f"{value / limit:.{digits}g} {prefix}"
+    return f"{value:.{digits}g}"

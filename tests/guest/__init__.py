@@ -1,0 +1,11 @@
+"""Tests that run the package in an emulated arm64 machine with a real PMU.
+
+QEMU emulates the ARM PMUv3 in software, so hardware events, multiplexing, sampling and NUMA
+nodes can be tested on any host. The modules follow the order in which a test needs them:
+``packages`` (Debian arm64 packages), ``cross`` (the extension for arm64), ``image`` (the
+initramfs), ``qemu`` (boot it, run a job, collect its results); ``lane`` puts them together.
+"""
+
+
+class GuestUnavailable(Exception):
+    """A prerequisite of the guest lane is missing on this host; the message says which."""

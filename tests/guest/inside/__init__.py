@@ -1,0 +1,1 @@
+"""Programs that run in the guest, each as ``python -m guest.inside.<name>``, as root."""
