@@ -202,11 +202,22 @@ void bind_perf(nb::module_& m) {
         .def_prop_ro("throttled", &Sampler::throttled);
 }
 
+std::vector<std::string> texts_of(const std::vector<nb::bytes>& values) {
+    std::vector<std::string> texts;
+    for (const nb::bytes& value : values) texts.emplace_back(value.c_str(), value.size());
+    return texts;
+}
+
 void bind_child(nb::module_& m) {
     nb::class_<Child>(m, "Child", "A process held before its first instruction.")
-        .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&,
-                      const std::string&>(),
-             "argv"_a, "environment"_a, "directory"_a = "")
+        .def(
+            "__init__",
+            [](Child* self, const std::vector<nb::bytes>& argv,
+               const std::vector<nb::bytes>& environment, const nb::bytes& directory) {
+                new (self) Child(texts_of(argv), texts_of(environment),
+                                 std::string(directory.c_str(), directory.size()));
+            },
+            "argv"_a, "environment"_a, "directory"_a)
         .def(
             "release",
             [](Child& child) {

@@ -15,7 +15,9 @@ def parse_duration(text: str, what: str = "interval") -> int:
     """Return the nanoseconds in a text such as `10ms`, `0.5s` or `250us`."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ns|us|µs|ms|s|m)\s*", text)
     if match is None:
-        raise UsageError(f"{what} '{text}' is not a duration: write a number and a unit, as in 10ms.")
+        raise UsageError(
+            f"{what} '{text}' is not a duration: write a number and a unit, as in 10ms."
+        )
     nanoseconds = round(float(match[1]) * _DURATIONS[match[2]])
     if nanoseconds <= 0:
         raise UsageError(f"{what} '{text}' must be longer than zero.")

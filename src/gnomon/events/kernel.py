@@ -1,0 +1,150 @@
+"""The catalogue of what the running Linux kernel can count, by any of its spellings."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from gnomon.errors import GnomonError, UnknownEventError, UsageError
+from gnomon.events import generic, tracepoints
+from gnomon.events.model import Event
+from gnomon.events.sysfs import DEVICES, Pmu, core_pmus, read_pmus
+
+_RAW = re.compile(r"r([0-9a-fA-F]{1,16})")
+_BREAKPOINT = re.compile(r"mem:(0x[0-9a-fA-F]+|\d+)(?:/(\d+))?(?::([rwx]{1,3}))?")
+_ACCESS = {"r": 1, "w": 2, "x": 4}
+
+
+class KernelCatalogue:
+    """Events of this kernel: generic, software, tracepoints, and those of every PMU in sysfs."""
+
+    def __init__(self, devices: Path = DEVICES) -> None:
+        self._devices = devices
+
+    @cached_property
+    def pmus(self) -> dict[str, Pmu]:
+        """The units that sysfs describes, by name."""
+        return read_pmus(self._devices)
+
+    @cached_property
+    def core_pmus(self) -> tuple[Pmu, ...]:
+        """The units of the cores: none in a VM without PMU, several on hybrid parts."""
+        return core_pmus(self.pmus)
+
+    @cached_property
+    def _generic(self) -> dict[str, Event]:
+        names: dict[str, Event] = {}
+        for event in (
+            *generic.hardware_events(),
+            *generic.software_events(),
+            *generic.cache_events(),
+        ):
+            names[event.name.lower()] = event
+            for alias in event.aliases:
+                names[alias.lower()] = event
+        return names
+
+    def __iter__(self) -> Iterator[Event]:
+        yield from generic.hardware_events()
+        yield from generic.cache_events()
+        yield from generic.software_events()
+        for pmu in self.pmus.values():
+            yield from pmu.events()
+
+    def tracepoints(self) -> Iterator[Event]:
+        """Yield the kernel's tracepoints."""
+        return tracepoints.tracepoints()
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the events of this name: more than one when several kinds of core have it."""
+        found = self._generic.get(name.lower())
+        if found is not None:
+            spelled = found if found.name == name else found.renamed(name)
+            return self._on_each_core_kind(spelled)
+        for attempt in (self._pmu_event, self._raw, self._breakpoint, self._bare_pmu_event):
+            events = attempt(name)
+            if events:
+                return events
+        if ":" in name:
+            event = tracepoints.tracepoint(name)
+            if event is not None:
+                return (event,)
+        raise UnknownEventError(name, self.nearest(name))
+
+    def nearest(self, name: str, count: int = 3) -> tuple[str, ...]:
+        """Return the known names that look most like this one."""
+        import difflib
+
+        spellings = [e.name for e in self]
+        spellings += [alias for e in self for alias in e.aliases]
+        if ":" in name:
+            with contextlib.suppress(GnomonError):  # no tracefs: nothing to suggest from there
+                spellings += [event.name for event in self.tracepoints()]
+        by_lower = {s.lower(): s for s in spellings}
+        close = difflib.get_close_matches(name.lower(), by_lower, count, cutoff=0.6)
+        return tuple(by_lower[c] for c in close)
+
+    def _on_each_core_kind(self, event: Event) -> tuple[Event, ...]:
+        """Open a generic event on every kind of core; the type goes to the upper half."""
+        encoding = event.encoding
+        if encoding is None or encoding.pmu != "cpu" or len(self.core_pmus) < 2:
+            return (event,)
+        return tuple(
+            replace(
+                event,
+                name=f"{pmu.name}/{event.name}/",
+                aliases=(*event.aliases, event.name),
+                encoding=replace(encoding, pmu=pmu.name, config=encoding.config | pmu.type << 32),
+                caveats=(*event.caveats, f"counts only while on a core of kind {pmu.name}"),
+            )
+            for pmu in self.core_pmus
+        )
+
+    def _pmu_event(self, name: str) -> tuple[Event, ...]:
+        unit, slash, rest = name.partition("/")
+        if not slash or not rest.endswith("/"):
+            return ()
+        terms = rest[:-1]
+        pmus = [
+            pmu
+            for pmu in self.pmus.values()
+            # A unit with several instances (uncore_imc_0, _1, ...) may be named without number.
+            if pmu.name == unit or re.fullmatch(rf"(uncore_)?{re.escape(unit)}_\d+", pmu.name)
+        ]
+        if not pmus:
+            known = ", ".join(self.pmus) or "none at all"
+            raise UsageError(
+                f"'{name}' names a unit '{unit}' that this kernel does not have: it has {known}."
+            )
+        return tuple(pmu.event(terms) for pmu in pmus)
+
+    def _raw(self, name: str) -> tuple[Event, ...]:
+        match = _RAW.fullmatch(name)
+        if match is None:
+            return ()
+        cores = self.core_pmus
+        if len(cores) < 2:
+            return (generic.raw_event(name, int(match[1], 16)),)
+        return tuple(
+            replace(generic.raw_event(f"{p.name}/config=0x{match[1]}/", int(match[1], 16), p.type))
+            for p in cores
+        )
+
+    def _breakpoint(self, name: str) -> tuple[Event, ...]:
+        match = _BREAKPOINT.fullmatch(name)
+        if match is None:
+            return ()
+        access = sum(_ACCESS[letter] for letter in set(match[3] or "rw"))
+        length = int(match[2] or (8 if access & 4 else 4))
+        if length not in (1, 2, 4, 8):
+            raise UsageError(f"'{name}' watches {length} bytes: hardware can do 1, 2, 4 or 8.")
+        return (generic.breakpoint_event(name, int(match[1], 0), length, access),)
+
+    def _bare_pmu_event(self, name: str) -> tuple[Event, ...]:
+        """Find `mem-loads` as well as `cpu/mem-loads/`."""
+        pmus = [pmu for pmu in self.pmus.values() if name in pmu.event_names()]
+        return tuple(pmu.named_event(name) for pmu in pmus)

@@ -1,0 +1,106 @@
+"""Reading event lists as users write them: `cycles:u,{instructions,branches},cpu/event=0x3c/`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gnomon.errors import UnknownEventError, UsageError
+from gnomon.events.model import Event, Group, Modifiers, Request
+
+Resolve = Callable[[str], tuple[Event, ...]]
+
+_LETTERS = frozenset("ukhGHpDe")
+
+
+def parse_events(text: str, resolve: Resolve) -> tuple[Group, ...]:
+    """Return the groups in an event list; an event outside braces is a group of its own."""
+    groups: list[Group] = []
+    for item in _split(text):
+        if item.startswith("{"):
+            body, brace, tail = item[1:].partition("}")
+            if not brace or (tail and not tail.startswith(":")):
+                raise UsageError(f"'{item}' is not a group: write it as in {{a,b}} or {{a,b}}:u.")
+            common = tail[1:]
+            members = [r for part in _split(body) for r in _requests(part, common, resolve)]
+            if not members:
+                raise UsageError("a group needs at least one event: '{}' has none.")
+            groups.append(tuple(members))
+        else:
+            groups.extend((request,) for request in _requests(item, "", resolve))
+    if not groups:
+        raise UsageError("no event given: name at least one, as in -e task-clock.")
+    _refuse_duplicates(groups)
+    return tuple(groups)
+
+
+def parse_modifiers(letters: str, where: str) -> Modifiers:
+    """Return the meaning of letters such as `ukpp`."""
+    unknown = set(letters) - _LETTERS
+    if unknown:
+        raise UsageError(
+            f"unknown modifier '{min(unknown)}' in '{where}': there are u (user), k (kernel), "
+            f"h (hypervisor), G (guest), H (host), p (precise), D (pinned), e (exclusive)."
+        )
+    if letters.count("p") > 3:
+        raise UsageError(f"'{where}' asks for more precision than there is: at most ppp.")
+    levels = any(letter in letters for letter in "ukh")
+    sides = any(letter in letters for letter in "GH")
+    return Modifiers(
+        user="u" in letters or not levels,
+        kernel="k" in letters or not levels,
+        hypervisor="h" in letters or not levels,
+        guest="G" in letters or not sides,
+        host="H" in letters or not sides,
+        precise=letters.count("p"),
+        pinned="D" in letters,
+        exclusive="e" in letters,
+    )
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the items between commas, leaving alone commas within braces and slashes."""
+    item, depth, in_slashes = "", 0, False
+    for character in text:
+        if character == "/":
+            in_slashes = not in_slashes
+        elif character in "{}" and not in_slashes:
+            depth += 1 if character == "{" else -1
+        if character == "," and depth == 0 and not in_slashes:
+            if item.strip():
+                yield item.strip()
+            item = ""
+        else:
+            item += character
+    if depth != 0:
+        raise UsageError(f"'{text}' has an open brace: close every group with }}.")
+    if item.strip():
+        yield item.strip()
+
+
+def _requests(item: str, common: str, resolve: Resolve) -> Iterator[Request]:
+    name, letters = item, ""
+    if item.count("/") >= 2 and not item.endswith("/"):
+        head, _, letters = item.rpartition("/")
+        name, letters = head + "/", letters.removeprefix(":")
+        events = resolve(name)
+    else:
+        try:
+            events = resolve(item)
+        except UnknownEventError:
+            # Names may contain colons themselves, so the whole is tried before its parts.
+            head, colon, letters = item.rpartition(":")
+            if not colon or not head or not letters or set(letters) - _LETTERS:
+                raise
+            name, events = head, resolve(head)
+    modifiers = parse_modifiers(letters + common, item)
+    for event in events:
+        yield Request(event, modifiers)
+
+
+def _refuse_duplicates(groups: list[Group]) -> None:
+    seen: set[str] = set()
+    for group in groups:
+        for request in group:
+            if request.label in seen:
+                raise UsageError(f"event '{request.label}' is asked for twice: once is enough.")
+            seen.add(request.label)

@@ -1,0 +1,197 @@
+"""The performance monitoring units that the kernel describes under /sys, and their events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gnomon.errors import UsageError
+from gnomon.events.model import Event, Kind, PerfEncoding, Scope
+
+DEVICES = Path("/sys/bus/event_source/devices")
+_CONFIG_WORDS = ("config", "config1", "config2")
+# Described elsewhere, by name: generic.py and tracepoints.py.
+_OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
+
+
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """Return the CPU numbers in a list such as `0-3,8`."""
+    cpus: list[int] = []
+    for part in text.strip().split(","):
+        if not part:
+            continue
+        first, _, last = part.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise UsageError(f"'{text.strip()}' is not a list of CPUs: write it as in 0-3,8.")
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return tuple(cpus)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def _number(text: str, term: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise UsageError(
+            f"'{text}' is not a number: term '{term}' takes one, as in {term}=0x3c."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Pmu:
+    """One performance monitoring unit as the kernel describes it."""
+
+    name: str
+    path: Path
+    type: int
+
+    @cached_property
+    def format(self) -> Mapping[str, str]:
+        """The terms of an event of this unit and the bits they fill, as in `config:0-7`."""
+        folder = self.path / "format"
+        if not folder.is_dir():
+            return {}
+        return {entry.name: _read(entry) or "" for entry in sorted(folder.iterdir())}
+
+    @cached_property
+    def cpus(self) -> tuple[int, ...] | None:
+        """The CPUs to count on, for a unit that does not belong to one task."""
+        text = _read(self.path / "cpumask")
+        return None if text is None else parse_cpu_list(text)
+
+    @cached_property
+    def core_cpus(self) -> tuple[int, ...] | None:
+        """The CPUs that have this unit, for one of several kinds of core."""
+        text = _read(self.path / "cpus")
+        return None if text is None else parse_cpu_list(text)
+
+    @property
+    def is_core(self) -> bool:
+        """Whether its counters follow a task."""
+        return self.cpus is None
+
+    def event_names(self) -> tuple[str, ...]:
+        """Return the names under `events/`, without their unit and scale files."""
+        folder = self.path / "events"
+        if not folder.is_dir():
+            return ()
+        suffixes = (".unit", ".scale", ".per-pkg", ".snapshot")
+        return tuple(sorted(e.name for e in folder.iterdir() if not e.name.endswith(suffixes)))
+
+    def named_event(self, name: str) -> Event:
+        """Return one of the events that the kernel names for this unit."""
+        terms = _read(self.path / "events" / name)
+        if terms is None:
+            raise UsageError(f"unit '{self.name}' has no event '{name}'.")
+        scale = _read(self.path / "events" / f"{name}.scale")
+        unit = _read(self.path / "events" / f"{name}.unit")
+        # Terms such as `ldlat=3` are meant to be changed; a `?` must be given by the user.
+        encoding = self.encode(terms) if "?" not in terms else None
+        return Event(
+            f"{self.name}/{name}/",
+            f"{self.name} event '{name}' ({terms})",
+            Kind.PMU,
+            (name,),
+            encoding,
+            unit={"Joules": "J", "MiB": "MiB", "Watts": "W"}.get(unit or "", unit or ""),
+            scale=float(scale) if scale else 1.0,
+            scope=Scope.THREAD if self.is_core else Scope.SOCKET,
+            cpus=self.cpus,
+        )
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events that the kernel names for this unit and that need no parameter."""
+        for name in self.event_names():
+            event = self.named_event(name)
+            if event.encoding is not None:
+                yield event
+
+    def event(self, terms: str) -> Event:
+        """Return the event that a user wrote as `unit/terms/`."""
+        name = f"{self.name}/{terms}/"
+        if terms in self.event_names():
+            return self.named_event(terms)
+        return Event(
+            name,
+            f"{self.name} event with {terms}",
+            Kind.PMU,
+            encoding=self.encode(terms),
+            scope=Scope.THREAD if self.is_core else Scope.SOCKET,
+            cpus=self.cpus,
+        )
+
+    def encode(self, terms: str) -> PerfEncoding:
+        """Return the numbers for terms such as `event=0x3c,umask=1,edge`."""
+        words = dict.fromkeys(_CONFIG_WORDS, 0)
+        for term in filter(None, (t.strip() for t in terms.split(","))):
+            key, equals, text = term.partition("=")
+            if not equals and key in self.event_names():
+                named = self.named_event(key).encoding
+                if named is None:
+                    raise UsageError(f"event '{key}' of unit '{self.name}' needs a parameter.")
+                words["config"] |= named.config
+                words["config1"] |= named.config1
+                words["config2"] |= named.config2
+                continue
+            value = _number(text, key) if equals else 1
+            if key in _CONFIG_WORDS:
+                words[key] |= value
+            elif key in self.format:
+                _place(words, self.format[key], value, f"{self.name}/{term}/")
+            else:
+                known = ", ".join((*self.format, *_CONFIG_WORDS))
+                raise UsageError(f"unit '{self.name}' has no term '{key}': it knows {known}.")
+        return PerfEncoding(
+            self.name, self.type, words["config"], words["config1"], words["config2"]
+        )
+
+
+def _place(words: dict[str, int], layout: str, value: int, where: str) -> None:
+    """Put a value's bits where a format such as `config:0-7,21` wants them."""
+    word, _, ranges = layout.partition(":")
+    if word not in words:
+        raise UsageError(f"'{where}' needs the kernel's field {word}, which is not supported.")
+    rest = value
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        width = high - low + 1
+        words[word] |= (rest & ((1 << width) - 1)) << low
+        rest >>= width
+    if rest or value < 0:
+        raise UsageError(f"the value in '{where}' is too large for its bits ({layout}).")
+
+
+def read_pmus(devices: Path = DEVICES) -> dict[str, Pmu]:
+    """Return the units that the kernel knows, by name."""
+    pmus = {}
+    if devices.is_dir():
+        for path in sorted(devices.iterdir()):
+            text = _read(path / "type")
+            if text is not None and text.isdigit():
+                pmus[path.name] = Pmu(path.name, path, int(text))
+    return pmus
+
+
+def core_pmus(pmus: Mapping[str, Pmu]) -> tuple[Pmu, ...]:
+    """Return the units of the CPU cores: one, several kinds on hybrid parts, or none in many VMs.
+
+    Intel and AMD call theirs `cpu`, hybrid Intel `cpu_core` and `cpu_atom`, ARM
+    `armv8_...`; what they have in common is an `event` term and no cpumask.
+    """
+    return tuple(
+        pmu
+        for pmu in pmus.values()
+        if pmu.name not in _OTHERWISE_NAMED
+        and pmu.is_core
+        and ("event" in pmu.format)
+        and (pmu.name.startswith("cpu") or pmu.core_cpus is not None)
+    )

@@ -1,0 +1,183 @@
+"""The seam between measuring and everything else: what every source of counts offers.
+
+A `Source` lists events and proves which of them it can count; it opens a `Counting`,
+which is started, read any number of times, stopped and closed. Everything above this
+module works with any source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from gnomon.events.model import Event, Group, Request
+from gnomon.recording.model import Provenance, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to be run and counted from its first instruction, children included."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] | None = None
+    directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that is already running, with all its threads."""
+
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One thread; 0 is the calling one."""
+
+    tid: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cpus:
+    """Whole CPUs, whatever runs on them, optionally while a command runs; None is all of them."""
+
+    cpus: tuple[int, ...] | None = None
+    command: Command | None = None
+
+
+Target = Command | Process | Thread | Cpus
+
+
+class Verdict(StrEnum):
+    """The outcome of trying an event out."""
+
+    COUNTS = "counts"
+    OPENS = "opens"
+    NEVER_COUNTS = "never-counts"
+    NOT_SUPPORTED = "not-supported"
+    NOT_PERMITTED = "not-permitted"
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether an event can be counted here, why not, and what to do about it.
+
+    OPENS means that the event could be opened but that nothing a test can do triggers it.
+    """
+
+    event: Event
+    verdict: Verdict
+    reason: str = ""
+    remedy: str = ""
+    value: int | None = None
+
+    @property
+    def countable(self) -> bool:
+        """Whether it makes sense to ask for this event."""
+        return self.verdict in (Verdict.COUNTS, Verdict.OPENS)
+
+
+class Snapshot(NamedTuple):
+    """Cumulative readings of everything that is counted, all taken at about `time`."""
+
+    time: int
+    readings: tuple[Reading, ...]
+
+
+class Counting(Protocol):
+    """A measurement that has been set up: start it, read it, stop it, close it.
+
+    Values in a snapshot are totals since the start and never go backwards. Calls in the
+    wrong order raise StateError. A counting is a context manager and leaves nothing behind.
+    """
+
+    warnings: list[str]
+
+    def start(self) -> None:
+        """Begin to count; a command begins to run."""
+        ...
+
+    def read(self) -> Snapshot:
+        """Return what was counted since the start."""
+        ...
+
+    def stop(self) -> Snapshot:
+        """Cease to count and return the final values; a command is not waited for."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the target; False when the time was over first."""
+        ...
+
+    def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
+        """Start, then yield a snapshot each interval (in ns), the last one when counting stops.
+
+        That is when the target ends or `until` says so.
+        """
+        ...
+
+    def interrupt(self, signal: int) -> None:
+        """Pass a signal on to a command that this counting started."""
+        ...
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """What is counted or was refused, with the modifiers that it was opened with."""
+        ...
+
+    @property
+    def refused(self) -> tuple[Reading, ...]:
+        """A reading without value for each event that cannot be counted, saying why."""
+        ...
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the command ended, as a shell would say it; None while it runs or without one."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class Source(Protocol):
+    """Something that can count events."""
+
+    name: str
+    simulated: bool
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events that have a name here, countable or not."""
+        ...
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the events of this name, in any spelling; raises UnknownEventError."""
+        ...
+
+    def availability(self, requests: Sequence[Request]) -> list[Availability]:
+        """Try the events out and say for each whether it counts, and why not."""
+        ...
+
+    def default_events(self) -> tuple[Group, ...]:
+        """Return a sensible choice of what can be counted here."""
+        ...
+
+    def open(self, groups: Sequence[Group], target: Target) -> Counting:
+        """Set up a measurement; what cannot be counted is reported in its readings."""
+        ...
+
+    def provenance(self, target: Target) -> Provenance:
+        """Return where recordings of this source come from."""
+        ...

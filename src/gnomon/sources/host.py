@@ -1,0 +1,131 @@
+"""Facts about this host that decide what can be measured on it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+CAP_PERFMON = 38
+CAP_SYS_ADMIN = 21
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Host:
+    """This machine, read on demand and at most once."""
+
+    @cached_property
+    def cpu_model(self) -> str:
+        """The CPU's name as it gives it, or its implementer and part on ARM."""
+        fields = self._cpuinfo
+        if "model name" in fields:
+            return fields["model name"]
+        if "CPU part" in fields:
+            implementer = fields.get("CPU implementer", "?")
+            return f"ARM implementer {implementer} part {fields['CPU part']}"
+        return os.uname().machine
+
+    @cached_property
+    def _cpuinfo(self) -> dict[str, str]:
+        fields: dict[str, str] = {}
+        for line in _read("/proc/cpuinfo").splitlines():
+            if not line.strip():
+                break  # the first CPU speaks for all
+            key, _, value = line.partition(":")
+            fields[key.strip()] = value.strip()
+        return fields
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name and release."""
+        uname = os.uname()
+        return f"{uname.sysname} {uname.release}"
+
+    @property
+    def architecture(self) -> str:
+        """The instruction set, as uname gives it."""
+        return os.uname().machine
+
+    @cached_property
+    def hypervisor(self) -> str:
+        """What this host runs under: empty on bare metal, `a hypervisor` when it has no name."""
+        vendor = _read("/sys/class/dmi/id/sys_vendor")
+        product = _read("/sys/class/dmi/id/product_name")
+        if "hypervisor" in self._cpuinfo.get("flags", "").split():
+            return f"{vendor} {product}".strip() or "a hypervisor"
+        if any(word in f"{vendor} {product}" for word in ("QEMU", "KVM", "VMware", "VirtualBox")):
+            return f"{vendor} {product}".strip()
+        compatible = _read("/proc/device-tree/compatible")
+        return "QEMU" if "dummy-virt" in compatible else ""
+
+    @cached_property
+    def container(self) -> str:
+        """The kind of container this process is in, empty when in none that shows."""
+        if Path("/.dockerenv").exists():
+            return "docker"
+        if Path("/run/.containerenv").exists():
+            return "podman"
+        return _read("/run/systemd/container")
+
+    @property
+    def paranoid(self) -> int | None:
+        """The value of kernel.perf_event_paranoid, None when the kernel has no perf."""
+        text = _read("/proc/sys/kernel/perf_event_paranoid")
+        return int(text) if text else None
+
+    @property
+    def nmi_watchdog(self) -> bool:
+        """Whether the kernel's watchdog holds a counter."""
+        return _read("/proc/sys/kernel/nmi_watchdog") == "1"
+
+    @property
+    def seccomp(self) -> bool:
+        """Whether a filter decides which system calls this process may make."""
+        return self._status.get("Seccomp", "0") == "2"
+
+    @cached_property
+    def _status(self) -> dict[str, str]:
+        lines = _read("/proc/self/status").splitlines()
+        return {k: v.strip() for k, _, v in (line.partition(":") for line in lines)}
+
+    @property
+    def may_measure(self) -> bool:
+        """Whether this process holds a capability that lifts perf's restrictions."""
+        effective = int(self._status.get("CapEff", "0"), 16)
+        return bool(effective >> CAP_PERFMON & 1 or effective >> CAP_SYS_ADMIN & 1)
+
+    @cached_property
+    def online_cpus(self) -> tuple[int, ...]:
+        """The CPUs that are online, whether or not this process may run on them."""
+        from gnomon.events.sysfs import parse_cpu_list
+
+        text = _read("/sys/devices/system/cpu/online")
+        return parse_cpu_list(text) if text else tuple(sorted(os.sched_getaffinity(0)))
+
+    @cached_property
+    def nodes(self) -> dict[int, tuple[int, ...]]:
+        """The NUMA nodes and their CPUs."""
+        from gnomon.events.sysfs import parse_cpu_list
+
+        found = {}
+        for path in Path("/sys/devices/system/node").glob("node[0-9]*"):
+            found[int(path.name[4:])] = parse_cpu_list(_read(f"{path}/cpulist"))
+        return dict(sorted(found.items()))
+
+    def socket_of(self, cpu: int) -> int:
+        """Return the number of the socket that a CPU is in."""
+        text = _read(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id")
+        return max(int(text), 0) if text.lstrip("-").isdigit() else 0
+
+    @property
+    def smt(self) -> bool:
+        """Whether two hardware threads share a core."""
+        return _read("/sys/devices/system/cpu/smt/active") == "1"

@@ -1,0 +1,163 @@
+"""Trying events out: an event is available once it was opened and counted known work."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gnomon import _native
+from gnomon.events.model import Event, Kind, Modifiers, Request
+from gnomon.sources.base import Availability, Verdict
+from gnomon.sources.host import Host
+from gnomon.sources.perf.attr import event_spec, separates_levels
+from gnomon.sources.perf.reasons import explain
+
+_ITERATIONS = 100_000
+_PAGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Expectation:
+    """What an event must read after its exercise, at least and at most."""
+
+    least: int
+    most: int | None = None
+
+
+# An interrupt or two may add kernel work to what the loop itself does.
+_HARDWARE_EXPECTED = {
+    0: _Expectation(_ITERATIONS // 8),  # cycles: no CPU retires 16 instructions in one
+    1: _Expectation(2 * _ITERATIONS, 40 * _ITERATIONS),  # instructions
+    4: _Expectation(_ITERATIONS, 20 * _ITERATIONS),  # branches
+}
+_SOFTWARE_EXPECTED = {
+    "cpu-clock": _Expectation(1),
+    "task-clock": _Expectation(1),
+    "page-faults": _Expectation(_PAGES),
+    "minor-faults": _Expectation(_PAGES),
+    "context-switches": _Expectation(1),
+}
+
+
+def _exercise_core() -> None:
+    _native.known_loop(_ITERATIONS)
+    _native.known_faults(_PAGES)
+
+
+def _exercise_kernel() -> None:
+    _native.known_faults(_PAGES)
+    time.sleep(1e-4)  # one context switch
+    _migrate()
+
+
+def _migrate() -> None:
+    """Move this thread to another CPU and back."""
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) < 2:
+        return
+    try:
+        for cpu in sorted(allowed)[:2]:
+            os.sched_setaffinity(0, {cpu})
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def try_event(request: Request, host: Host, *, has_core_pmu: bool) -> Availability:
+    """Open an event on this thread, give it something to count, and judge what it read."""
+    event = request.event
+    if event.encoding is None:
+        return Availability(event, Verdict.NOT_SUPPORTED, "it needs a parameter", "give its terms")
+    pid, cpu = (0, -1) if event.cpus is None else (-1, event.cpus[0] if event.cpus else 0)
+    group = _open(request, pid, cpu, host, has_core_pmu=has_core_pmu)
+    if isinstance(group, Availability):
+        return group
+    software = event.kind in (Kind.SOFTWARE, Kind.TRACEPOINT)
+    exercise: Callable[[], None] = _exercise_kernel if software else _exercise_core
+    try:
+        group.enable()
+        exercise()
+        group.disable()
+        enabled, running, value = group.read()
+    except OSError as error:
+        reason = explain(error.errno or 0, event, host, has_core_pmu=has_core_pmu)
+        return Availability(event, reason.verdict, reason.text, reason.remedy)
+    finally:
+        group.close()
+    return _judge(event, enabled, running, value, host)
+
+
+def _open(
+    request: Request, pid: int, cpu: int, host: Host, *, has_core_pmu: bool
+) -> _native.Group | Availability:
+    attempts = [False, True] if separates_levels(request.event) else [False]
+    number = 0
+    for user_only in attempts:  # a user without rights may still count user mode
+        try:
+            return _native.Group([event_spec(request, user_only=user_only)], pid, cpu)
+        except OSError as error:
+            number = error.errno or 0
+    reason = explain(number, request.event, host, has_core_pmu=has_core_pmu, whole_cpus=pid == -1)
+    return Availability(request.event, reason.verdict, reason.text, reason.remedy)
+
+
+def _expectation(event: Event) -> _Expectation | None:
+    encoding = event.encoding
+    if event.kind is Kind.HARDWARE and encoding is not None:
+        return _HARDWARE_EXPECTED.get(encoding.config & 0xFFFFFFFF)
+    if event.kind is Kind.SOFTWARE:
+        return next(
+            (
+                expected
+                for name, expected in _SOFTWARE_EXPECTED.items()
+                if name == event.name or name in event.aliases
+            ),
+            None,
+        )
+    return None
+
+
+def _judge(event: Event, enabled: int, running: int, value: int, host: Host) -> Availability:
+    if running == 0 and enabled > 0:
+        remedy = "end other profilers"
+        if host.nmi_watchdog:
+            remedy = "as root `sysctl kernel.nmi_watchdog=0`, which frees a counter"
+        return Availability(
+            event, Verdict.NOT_SUPPORTED, "it never got a counter: all are taken", remedy
+        )
+    expected = _expectation(event)
+    if expected is not None and value < expected.least:
+        return Availability(
+            event,
+            Verdict.NEVER_COUNTS,
+            f"it opens but read {value} over work that makes at least {expected.least}",
+            "do not trust it here",
+            value,
+        )
+    if expected is not None and expected.most is not None and value > expected.most:
+        return Availability(
+            event,
+            Verdict.NEVER_COUNTS,
+            f"it opens but read {value} over work that makes at most {expected.most}",
+            "do not trust it here",
+            value,
+        )
+    if value > 0 or expected is not None:
+        return Availability(event, Verdict.COUNTS, value=value)
+    if event.kind in (Kind.RAW, Kind.HARDWARE, Kind.CACHE):
+        return Availability(
+            event,
+            Verdict.NEVER_COUNTS,
+            f"it opens but stayed at zero over {2 * _ITERATIONS:,} instructions",
+            "the code may mean nothing on this CPU",
+            value,
+        )
+    return Availability(
+        event, Verdict.OPENS, "it opens; the test had nothing that triggers it", value=value
+    )
+
+
+def usable(event: Event, host: Host, *, has_core_pmu: bool) -> bool:
+    """Whether an event counts here."""
+    return try_event(Request(event, Modifiers()), host, has_core_pmu=has_core_pmu).countable

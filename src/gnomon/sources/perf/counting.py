@@ -1,0 +1,393 @@
+"""One measurement with perf events: counters on their places, read as a whole."""
+
+from __future__ import annotations
+
+import array
+import errno
+import os
+import select
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gnomon import _native
+from gnomon.errors import CommandError, GnomonError, StateError
+from gnomon.events.model import Group, Request
+from gnomon.recording.model import Reading, Status
+from gnomon.sources.base import Command, Cpus, Process, Snapshot, Target
+from gnomon.sources.host import Host
+from gnomon.sources.perf.attr import event_spec, separates_levels
+from gnomon.sources.perf.places import Place, places
+from gnomon.sources.perf.reasons import Reason, explain
+
+_UNREADABLE = 2**64 - 1
+_LONGEST_NAP = 0.2  # seconds between looks at what an interval recording has gathered
+
+
+@dataclass(slots=True)
+class _Slot:
+    """Events opened as a unit in one place."""
+
+    group: _native.Group
+    requests: tuple[Request, ...]
+    place: Place
+
+
+class PerfCounting:
+    """Counters of one target; see `gnomon.sources.base.Counting` for the contract."""
+
+    def __init__(
+        self, groups: Sequence[Group], target: Target, host: Host, *, has_core_pmu: bool
+    ) -> None:
+        self.warnings: list[str] = []
+        self._host = host
+        self._target = target
+        self._has_core_pmu = has_core_pmu
+        self._asked = tuple(request for group in groups for request in group)
+        self._slots: list[_Slot] = []
+        self._refused: dict[str, tuple[Request, Reason]] = {}
+        self._state = "ready"
+        self._final: Snapshot | None = None
+        self._child: _native.Child | None = None
+        self._pidfd = -1
+        self._exit_status: int | None = None
+        try:
+            self._open(groups)
+        except BaseException:
+            self.close()
+            raise
+
+    # Setting up
+
+    def _command(self) -> Command | None:
+        if isinstance(self._target, Command):
+            return self._target
+        return self._target.command if isinstance(self._target, Cpus) else None
+
+    def _open(self, groups: Sequence[Group]) -> None:
+        command = self._command()
+        if command is not None:
+            self._child = _hold(command)
+            self._pidfd = os.pidfd_open(self._child.pid)
+        elif isinstance(self._target, Process):
+            self._pidfd = _watch(self._target.pid)
+        for group in groups:
+            self._open_group(group)
+
+    def _open_group(self, group: Group) -> None:
+        child_pid = self._child.pid if self._child else None
+        where = places(group[0].event, self._target, child_pid, self._host)
+        if group[0].event.cpus is not None and not isinstance(self._target, Cpus):
+            self.warnings.append(
+                f"{group[0].label} cannot follow a program: it counts everything on its unit"
+            )
+        for place in where:
+            self._open_at(group, place)
+
+    def _open_at(self, group: Group, place: Place) -> None:
+        """Open a group in one place, leaving out the members that cannot be had."""
+        members = [r for r in group if r.label not in self._refused]
+        user_only = False
+        while members:
+            specs = [
+                event_spec(
+                    request,
+                    inherit=place.inherit,
+                    enable_on_exec=place.from_exec,
+                    user_only=user_only and separates_levels(request.event),
+                )
+                for request in members
+            ]
+            try:
+                native = _native.Group(specs, place.pid, place.cpu)
+            except OSError as error:
+                culprit = members[getattr(error, "event_index", 0)]
+                number = error.errno or 0
+                if number == errno.ESRCH:
+                    return  # the thread ended before it could be watched
+                if self._only_user_allowed(number, culprit, user_only=user_only):
+                    user_only = True
+                    continue
+                if number == errno.EINVAL and len(members) > 1 and place.inherit:
+                    self._open_apart(members, place, user_only=user_only)
+                    return
+                self._refuse(culprit, number, place)
+                members.remove(culprit)
+                continue
+            effective = tuple(self._as_opened(r, user_only=user_only) for r in members)
+            self._slots.append(_Slot(native, effective, place))
+            return
+
+    def _open_apart(self, members: list[Request], place: Place, *, user_only: bool) -> None:
+        """Open a group whose reading as a whole the kernel refuses for inherited events."""
+        leader: _native.Group | None = None
+        for request in members:
+            spec = event_spec(
+                request,
+                inherit=place.inherit,
+                enable_on_exec=place.from_exec,
+                user_only=user_only and separates_levels(request.event),
+            )
+            try:
+                native = _native.Group([spec], place.pid, place.cpu, leader)
+            except OSError as error:
+                self._refuse(request, error.errno or 0, place)
+                continue
+            leader = leader or native
+            effective = self._as_opened(request, user_only=user_only)
+            self._slots.append(_Slot(native, (effective,), place))
+
+    def _only_user_allowed(self, error: int, request: Request, *, user_only: bool) -> bool:
+        return (
+            error in (errno.EACCES, errno.EPERM)
+            and not user_only
+            and request.modifiers.kernel
+            and request.modifiers.user
+            and separates_levels(request.event)
+            and not isinstance(self._target, Cpus)
+            and (self._host.paranoid or 0) >= 2
+        )
+
+    def _as_opened(self, request: Request, *, user_only: bool) -> Request:
+        """Return the request with the modifiers that it was opened with."""
+        limited = user_only and separates_levels(request.event) and request.modifiers.kernel
+        if not limited:
+            return request
+        text = (
+            f"kernel.perf_event_paranoid is {self._host.paranoid}: counting user mode only "
+            "(run with CAP_PERFMON to count the kernel as well)"
+        )
+        if text not in self.warnings:
+            self.warnings.append(text)
+        return Request(request.event, replace(request.modifiers, kernel=False, hypervisor=False))
+
+    def _refuse(self, request: Request, error: int, place: Place) -> None:
+        reason = explain(
+            error,
+            request.event,
+            self._host,
+            has_core_pmu=self._has_core_pmu,
+            whole_cpus=place.pid == -1,
+        )
+        self._refused[request.label] = (request, reason)
+        self.warnings.append(f"{request.label} is {reason.status}: {reason.sentence}")
+
+    # Measuring
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """What is counted or was refused, with the modifiers that it was opened with."""
+        opened = {r.event.name: r for slot in self._slots for r in slot.requests}
+        return tuple(opened.get(request.event.name, request) for request in self._asked)
+
+    @property
+    def refused(self) -> tuple[Reading, ...]:
+        """A reading without value for each event that cannot be counted, saying why."""
+        return self._refusals(time.monotonic_ns())
+
+    def _refusals(self, now: int) -> tuple[Reading, ...]:
+        scope = "system" if isinstance(self._target, Cpus) else "process"
+        return tuple(
+            Reading(now, label, scope, None, 0, 0, reason.status)
+            for label, (_, reason) in self._refused.items()
+        )
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the command ended, as a shell would say it."""
+        return self._exit_status
+
+    def start(self) -> None:
+        """Begin to count; a command begins to run."""
+        self._require("start", "ready", "stopped")
+        if self._state == "stopped" and self._child is not None:
+            raise StateError("a command cannot be started twice: open a new counting.")
+        for slot in self._slots:
+            if not slot.place.from_exec:
+                slot.group.enable()
+        self._state = "running"
+        self._final = None
+        if self._child is not None:
+            self._release(self._child)
+
+    def _release(self, child: _native.Child) -> None:
+        try:
+            child.release()
+        except OSError as error:
+            command = self._command()
+            assert command is not None
+            self.close()
+            raise _cannot_start(command, error) from None
+
+    def read(self) -> Snapshot:
+        """Return what was counted since the start."""
+        self._require("read", "running", "stopped")
+        if self._final is not None:
+            return self._final
+        return self._snapshot()
+
+    def stop(self) -> Snapshot:
+        """Cease to count and return the final values."""
+        self._require("stop", "running")
+        for slot in self._slots:
+            slot.group.disable()
+        self._final = self._snapshot()
+        self._state = "stopped"
+        return self._final
+
+    def _snapshot(self) -> Snapshot:
+        words: list[int] = [time.monotonic_ns()]
+        for slot in self._slots:
+            try:
+                words.extend(slot.group.read())
+            except OSError as error:
+                if error.errno != errno.ENODATA:
+                    raise GnomonError(f"the counters cannot be read: {error.strerror}.") from None
+                words.extend([_UNREADABLE] * (len(slot.requests) + 2))
+        return self._interpret(words)
+
+    def _interpret(self, words: Sequence[int]) -> Snapshot:
+        now = words[0]
+        readings = list(self._refusals(now))
+        at = 1
+        for slot in self._slots:
+            enabled, running = words[at], words[at + 1]
+            lost = enabled == _UNREADABLE  # a pinned group that lost its counter
+            if lost:
+                enabled = running = 0
+            never_on = lost or (enabled > 0 and running == 0)
+            status = Status.NOT_COUNTED if never_on else Status.COUNTED
+            scope = slot.place.scope
+            for i, request in enumerate(slot.requests):
+                value = None if never_on else words[at + 2 + i]
+                label = request.label
+                readings.append(Reading(now, label, scope, value, enabled, running, status))
+            at += 2 + len(slot.requests)
+        return Snapshot(now, tuple(readings))
+
+    # Waiting
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the target; False when the time was over first."""
+        if self._exit_status is not None:
+            return True
+        if self._pidfd < 0:
+            if timeout is not None:
+                time.sleep(timeout)
+            return False
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        ended = bool(poller.poll(None if timeout is None else timeout * 1000))
+        if ended and self._child is not None:
+            self._child.wait(-1)
+            status = self._child.status
+            self._exit_status = 128 - status if status < 0 else status
+        return ended
+
+    def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
+        """Start, then yield a snapshot each interval, the last one when counting stops."""
+        self._require("start", "ready")
+        ticker = _native.Ticker([slot.group for slot in self._slots], interval)
+        try:
+            ticker.start()
+            self.start()
+            nap = min(_LONGEST_NAP, max(interval / 1e9, 0.01))
+            while not self.wait(nap) and not until():
+                yield from self._rows(ticker)
+            ticker.stop()
+            yield from self._rows(ticker)
+            yield self.stop()
+        finally:
+            ticker.stop()
+            if self._state == "running":
+                self.stop()
+            if ticker.missed:
+                self.warnings.append(
+                    f"{ticker.missed} of the interval's ticks came too late and were left out"
+                )
+
+    def _rows(self, ticker: _native.Ticker) -> Iterator[Snapshot]:
+        words = array.array("Q", ticker.drain())
+        for at in range(0, len(words), ticker.row_words):
+            yield self._interpret(words[at : at + ticker.row_words])
+
+    def interrupt(self, signal: int) -> None:
+        """Pass a signal on to a command that this counting started."""
+        if self._child is not None and not self._child.ended:
+            self._child.kill(signal)
+
+    # Clearing away
+
+    def close(self) -> None:
+        """Close all counters; a command that still runs is ended."""
+        for slot in self._slots:
+            slot.group.close()
+        self._slots.clear()
+        if self._child is not None:
+            if not self._child.ended and self._state == "running":
+                self._child.kill(9)
+                self._child.wait(-1)
+            self._child = None
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+        self._state = "closed"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _require(self, verb: str, *states: str) -> None:
+        if self._state not in states:
+            raise StateError(f"cannot {verb} a counting that is {self._state}.")
+
+
+def _hold(command: Command) -> _native.Child:
+    environment = os.environ if command.environment is None else command.environment
+    if not command.argv or not command.argv[0]:
+        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
+    try:
+        return _native.Child(
+            [os.fsencode(argument) for argument in command.argv],
+            [os.fsencode(f"{k}={v}") for k, v in environment.items()],
+            os.fsencode(command.directory),
+        )
+    except OSError as error:
+        raise CommandError(f"cannot start '{command.argv[0]}': {error.strerror}.") from None
+
+
+def _cannot_start(command: Command, error: OSError) -> CommandError:
+    program = command.argv[0]
+    if error.errno == errno.ENOENT:
+        why = "there is no such file; check the spelling or give its path"
+        if command.directory and not Path(command.directory).is_dir():
+            why = f"there is no folder '{command.directory}'"
+        elif "/" not in program:
+            why = "it is not in PATH; check the spelling or give its path, as in ./program"
+        return CommandError(f"cannot run '{program}': {why}.")
+    if error.errno == errno.EACCES:
+        failure = CommandError(f"cannot run '{program}': it is not an executable file.")
+        failure.exit_code = 126
+        return failure
+    return CommandError(f"cannot run '{program}': {os.strerror(error.errno or 0)}.")
+
+
+def _watch(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise GnomonError(f"there is no process {pid}: it may have ended already.") from None
+    except OSError as error:
+        raise GnomonError(
+            f"process {pid} cannot be watched: {os.strerror(error.errno or 0)}."
+        ) from None

@@ -1,0 +1,128 @@
+"""Why an event could not be opened, in words a user can act on."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+
+from gnomon.events.model import Event, Kind
+from gnomon.recording.model import Status
+from gnomon.sources.base import Verdict
+from gnomon.sources.host import Host
+
+_CPU_KINDS = frozenset({Kind.HARDWARE, Kind.CACHE, Kind.RAW})
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a failed open means, and the remedy."""
+
+    status: Status
+    text: str
+    remedy: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The same as an availability verdict."""
+        permitted = self.status is not Status.NOT_PERMITTED
+        return Verdict.NOT_SUPPORTED if permitted else Verdict.NOT_PERMITTED
+
+    @property
+    def sentence(self) -> str:
+        """Both in one sentence."""
+        return f"{self.text}; {self.remedy}" if self.remedy else self.text
+
+
+def _unsupported(text: str, remedy: str = "") -> Reason:
+    return Reason(Status.NOT_SUPPORTED, text, remedy)
+
+
+def explain(
+    error: int, event: Event, host: Host, *, has_core_pmu: bool, whole_cpus: bool = False
+) -> Reason:
+    """Return the meaning of the errno with which perf_event_open refused an event."""
+    if error in (errno.EACCES, errno.EPERM):
+        return _not_permitted(error, event, host, whole_cpus=whole_cpus)
+    if error == errno.ENOSYS:
+        if host.seccomp:
+            return _seccomp()
+        return _unsupported(
+            "the kernel has no perf events",
+            "boot a kernel built with CONFIG_PERF_EVENTS",
+        )
+    if error in (errno.EMFILE, errno.ENFILE):
+        return _unsupported(
+            "too many files are open: each event takes one a CPU or thread",
+            "raise the limit (`ulimit -n`) or ask for fewer events",
+        )
+    if error == errno.ENOSPC:
+        return _unsupported(
+            "all hardware breakpoints are taken", "watch fewer addresses (x86 has four)"
+        )
+    if error == errno.EBUSY:
+        return _unsupported(
+            "another user of the counters has them to itself", "end the other profiler"
+        )
+    if event.kind in _CPU_KINDS and not has_core_pmu:
+        return _no_pmu(host)
+    if error in (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP, errno.ENXIO):
+        return _unsupported(
+            "this CPU's PMU has no such event",
+            "`gnomon events --available` lists what it has",
+        )
+    if error == errno.EINVAL:
+        return _unsupported(
+            "the PMU refuses the event as encoded",
+            "check the code and its modifiers; precise or filtered counting may not exist here",
+        )
+    return _unsupported(f"the kernel refused it ({os.strerror(error)})")
+
+
+def _no_pmu(host: Host) -> Reason:
+    if host.hypervisor:
+        return _unsupported(
+            f"this virtual machine ({host.hypervisor}) shows no PMU",
+            "ask for a machine with a virtual PMU (KVM: -cpu host,pmu=on), or measure on the host",
+        )
+    return _unsupported(
+        "the kernel has no driver for this CPU's PMU",
+        "look for 'Performance Events' in the kernel log",
+    )
+
+
+def _seccomp() -> Reason:
+    return Reason(
+        Status.NOT_PERMITTED,
+        "a seccomp filter forbids perf_event_open",
+        "run the container with --security-opt seccomp=unconfined or a profile that allows it",
+    )
+
+
+def _not_permitted(error: int, event: Event, host: Host, *, whole_cpus: bool) -> Reason:
+    paranoid = host.paranoid
+    if event.kind is Kind.TRACEPOINT:
+        needed, what = -1, "tracepoints"
+    elif whole_cpus or event.cpus is not None:
+        needed, what = 0, "counting whole CPUs"
+    else:
+        needed, what = 2, "counting own processes"
+    if paranoid is not None and paranoid > needed:
+        return Reason(
+            Status.NOT_PERMITTED,
+            f"kernel.perf_event_paranoid is {paranoid} and {what} needs at most {needed}",
+            f"run with CAP_PERFMON, or as root `sysctl kernel.perf_event_paranoid={needed}`",
+        )
+    if error == errno.EPERM and host.seccomp:
+        return _seccomp()
+    if error == errno.EPERM and host.container:
+        return Reason(
+            Status.NOT_PERMITTED,
+            f"this {host.container} container may not use perf events",
+            "run it with --cap-add PERFMON and a seccomp profile that allows perf_event_open",
+        )
+    return Reason(
+        Status.NOT_PERMITTED,
+        "the target belongs to another user",
+        "run as its owner or with CAP_PERFMON",
+    )

@@ -1,0 +1,102 @@
+"""The Linux kernel's perf events as a source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gnomon.events.kernel import KernelCatalogue
+from gnomon.events.model import Event, Group, Request
+from gnomon.events.sysfs import DEVICES
+from gnomon.recording.model import Provenance
+from gnomon.sources.base import Availability, Command, Cpus, Process, Target, Thread
+from gnomon.sources.host import Host
+from gnomon.sources.perf.availability import try_event, usable
+from gnomon.sources.perf.counting import PerfCounting
+
+_DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
+_DEFAULT_HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cache-misses")
+# Settings that change how a parallel program runs; the rest of the environment is private.
+_TELLING_VARIABLES = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "MALLOC_", "LD_PRELOAD")
+
+
+class PerfSource:
+    """Counts of the hardware and the kernel, through perf_event_open."""
+
+    name = "perf"
+    simulated = False
+
+    def __init__(self, devices: Path = DEVICES) -> None:
+        self.host = Host()
+        self.catalogue = KernelCatalogue(devices)
+
+    @property
+    def has_core_pmu(self) -> bool:
+        """Whether the kernel drives a PMU in the cores."""
+        return bool(self.catalogue.core_pmus)
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events that have a name here; tracepoints are listed apart."""
+        return iter(self.catalogue)
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the events of this name, in any spelling."""
+        return self.catalogue.resolve(name)
+
+    def availability(self, requests: Sequence[Request]) -> list[Availability]:
+        """Try the events out on this thread."""
+        return [
+            try_event(request, self.host, has_core_pmu=self.has_core_pmu) for request in requests
+        ]
+
+    def default_events(self) -> tuple[Group, ...]:
+        """Return the usual software events and, where there is a PMU, the usual hardware ones."""
+        names = list(_DEFAULT_SOFTWARE)
+        if self.has_core_pmu:
+            names += _DEFAULT_HARDWARE
+        events = [event for name in names for event in self.resolve(name)]
+        return tuple(
+            (Request(event),)
+            for event in events
+            if event.name in _DEFAULT_SOFTWARE
+            or usable(event, self.host, has_core_pmu=self.has_core_pmu)
+        )
+
+    def open(self, groups: Sequence[Group], target: Target) -> PerfCounting:
+        """Set up counters on a target; what cannot be counted is reported in its readings."""
+        return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu)
+
+    def provenance(self, target: Target) -> Provenance:
+        """Return what this host is and what is measured on it."""
+        import platform
+
+        from gnomon import __version__
+
+        command: tuple[str, ...] = ()
+        match target:
+            case Command(argv=argv):
+                command, what = argv, "command"
+            case Process(pid=pid):
+                what = f"process {pid}"
+            case Thread(tid=tid):
+                what = f"thread {tid}" if tid else "own thread"
+            case Cpus(cpus=cpus, command=inner):
+                command = inner.argv if inner else ()
+                what = "all CPUs" if cpus is None else f"CPUs {','.join(map(str, cpus))}"
+        return Provenance(
+            source=self.name,
+            command=command,
+            target=what,
+            host=os.uname().nodename,
+            cpu=self.host.cpu_model,
+            cpus=len(self.host.online_cpus),
+            kernel=self.host.kernel,
+            gnomon=__version__,
+            python=platform.python_version(),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            environment={
+                k: v for k, v in sorted(os.environ.items()) if k.startswith(_TELLING_VARIABLES)
+            },
+        )
