@@ -213,11 +213,12 @@ void bind_child(nb::module_& m) {
         .def(
             "__init__",
             [](Child* self, const std::vector<nb::bytes>& argv,
-               const std::vector<nb::bytes>& environment, const nb::bytes& directory) {
+               const std::vector<nb::bytes>& environment, const nb::bytes& directory,
+               int stdout_fd) {
                 new (self) Child(texts_of(argv), texts_of(environment),
-                                 std::string(directory.c_str(), directory.size()));
+                                 std::string(directory.c_str(), directory.size()), stdout_fd);
             },
-            "argv"_a, "environment"_a, "directory"_a)
+            "argv"_a, "environment"_a, "directory"_a, "stdout"_a = -1)
         .def(
             "release",
             [](Child& child) {

@@ -27,7 +27,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 // Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, char* const* environment, const char* directory,
-                         int go_fd, int error_fd) {
+                         int stdout_fd, int go_fd, int error_fd) {
     char go = 0;
     ssize_t got;
     do {
@@ -42,6 +42,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (stdout_fd >= 0) dup2(stdout_fd, STDOUT_FILENO);
     int error = 0;
     if (directory[0] != '\0' && chdir(directory) < 0) {
         error = errno;
@@ -57,7 +58,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }  // namespace
 
 Child::Child(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-             const std::string& directory) {
+             const std::string& directory, int stdout_fd) {
     const auto argument_pointers = pointers(argv);
     const auto environment_pointers = pointers(environment);
     int go[2], error[2];
@@ -71,8 +72,8 @@ Child::Child(const std::vector<std::string>& argv, const std::vector<std::string
     if (pid_ == 0) {
         close(go[1]);
         close(error[0]);
-        become(argument_pointers.data(), environment_pointers.data(), directory.c_str(), go[0],
-               error[1]);
+        become(argument_pointers.data(), environment_pointers.data(), directory.c_str(),
+               stdout_fd, go[0], error[1]);
     }
     const int fork_error = errno;
     close(go[0]);

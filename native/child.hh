@@ -9,9 +9,10 @@ namespace gnomon {
 
 class Child {
   public:
-    // Forks; the child waits. Nothing of `argv` has run yet.
+    // Forks; the child waits. Nothing of `argv` has run yet. Its standard output goes to
+    // `stdout_fd` unless that is negative.
     Child(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-          const std::string& directory);
+          const std::string& directory, int stdout_fd);
     ~Child();
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;

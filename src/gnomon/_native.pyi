@@ -79,7 +79,11 @@ class Sampler:
 
 class Child:
     def __init__(
-        self, argv: Sequence[bytes], environment: Sequence[bytes], directory: bytes
+        self,
+        argv: Sequence[bytes],
+        environment: Sequence[bytes],
+        directory: bytes,
+        stdout: int = -1,
     ) -> None: ...
     def release(self) -> None: ...
     def wait(self, timeout_ns: int) -> bool: ...

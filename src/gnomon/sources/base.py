@@ -19,11 +19,15 @@ from gnomon.recording.model import Provenance, Reading
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to be run and counted from its first instruction, children included."""
+    """A program to be run and counted from its first instruction, children included.
+
+    `stdout` is a descriptor that its standard output goes to instead of ours.
+    """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] | None = None
     directory: str = ""
+    stdout: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

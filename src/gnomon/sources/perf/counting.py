@@ -48,6 +48,7 @@ class PerfCounting:
         self._has_core_pmu = has_core_pmu
         self._asked = tuple(request for group in groups for request in group)
         self._slots: list[_Slot] = []
+        self._limited: dict[str, Request] = {}  # those opened with fewer rights than asked
         self._refused: dict[str, tuple[Request, Reason]] = {}
         self._state = "ready"
         self._final: Snapshot | None = None
@@ -162,7 +163,9 @@ class PerfCounting:
         )
         if text not in self.warnings:
             self.warnings.append(text)
-        return Request(request.event, replace(request.modifiers, kernel=False, hypervisor=False))
+        modifiers = replace(request.modifiers, kernel=False, hypervisor=False)
+        self._limited[request.label] = Request(request.event, modifiers)
+        return self._limited[request.label]
 
     def _refuse(self, request: Request, error: int, place: Place) -> None:
         reason = explain(
@@ -180,8 +183,7 @@ class PerfCounting:
     @property
     def requests(self) -> tuple[Request, ...]:
         """What is counted or was refused, with the modifiers that it was opened with."""
-        opened = {r.event.name: r for slot in self._slots for r in slot.requests}
-        return tuple(opened.get(request.event.name, request) for request in self._asked)
+        return tuple(self._limited.get(request.label, request) for request in self._asked)
 
     @property
     def refused(self) -> tuple[Reading, ...]:
@@ -361,6 +363,7 @@ def _hold(command: Command) -> _native.Child:
             [os.fsencode(argument) for argument in command.argv],
             [os.fsencode(f"{k}={v}") for k, v in environment.items()],
             os.fsencode(command.directory),
+            -1 if command.stdout is None else command.stdout,
         )
     except OSError as error:
         raise CommandError(f"cannot start '{command.argv[0]}': {error.strerror}.") from None

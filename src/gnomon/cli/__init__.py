@@ -1,0 +1,112 @@
+"""The command line: finds the command, runs it, and turns errors into one clear sentence."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from gnomon import __version__
+from gnomon.errors import GnomonError
+
+# Modules are imported only when their command is used: `gnomon --help` must be instant.
+COMMANDS = {
+    "doctor": "say what this machine can measure, and why not the rest",
+    "events": "list events, look one up, or see which can be counted here",
+    "count": "count events while a program runs",
+    "show": "show a recording",
+    "convert": "import and export recordings",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except GnomonError as error:
+        return _report(error, arguments)
+    except BrokenPipeError:
+        # The reader of our output has gone, as with `| head`: that is not an error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    name = next((a for a in arguments if not a.startswith("-")), None)
+    if name is None or arguments[0] != name:
+        _main_parser().parse_args(arguments)
+        _main_parser().print_help()
+        return 0
+    if name not in COMMANDS:
+        _main_parser().error(f"unknown command '{name}': {_hint(name)}")
+    module = import_module(f"gnomon.cli.{name}")
+    parser = command_parser(name, module.__doc__ or "")
+    own, command = split_command(arguments[1:])
+    module.configure(parser)
+    options = parser.parse_args(own)
+    if command is not None:
+        if not hasattr(options, "argv"):
+            parser.error("this command takes no program to run after --")
+        options.argv = command
+    code: int = module.run(options)
+    return code
+
+
+def split_command(arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """Return gnomon's own arguments and the command after the first `--`, if there is one."""
+    if "--" not in arguments:
+        return arguments, None
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _hint(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, 1)
+    return f"did you mean {close[0]}?" if close else "`gnomon --help` lists them."
+
+
+def _main_parser() -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="gnomon",
+        usage="gnomon COMMAND [OPTIONS]",
+        description="Read the hidden performance state of a machine from its event counters.",
+        epilog=f"commands:\n{listing}\n\nexamples:\n"
+        "  gnomon doctor\n"
+        "  gnomon count -e task-clock,page-faults -- ./program\n"
+        "  gnomon count -i 10ms -o run.gnomon -- ./program && gnomon show run.gnomon\n\n"
+        "`gnomon COMMAND --help` tells more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"gnomon {__version__}")
+    return parser
+
+
+def command_parser(name: str, text: str) -> argparse.ArgumentParser:
+    """Return a parser whose help is the docstring of the command's module."""
+    description, _, examples = text.partition("\nexamples:\n")
+    parser = argparse.ArgumentParser(
+        prog=f"gnomon {name}",
+        description=description.strip(),
+        epilog=f"examples:\n{examples.rstrip()}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _report(error: GnomonError, arguments: list[str]) -> int:
+    own, _ = split_command(arguments)
+    if "--json" in own:
+        from gnomon.views.envelope import envelope
+
+        print(envelope(own[0], None, error=str(error)))
+    print(f"gnomon: {error}", file=sys.stderr)
+    return error.exit_code

@@ -1,0 +1,190 @@
+"""Count events while a program runs, in a running process, or on whole CPUs.
+
+Without -e, counts a sensible choice of what this machine has. An event that cannot be
+counted is reported with the reason; the exit status is the program's own, or 1 when
+nothing at all could be counted. With --json the program's output goes to stderr, so
+that stdout holds the JSON object alone.
+
+examples:
+  gnomon count -- ./program arg
+  gnomon count -e task-clock,page-faults -r 5 -- ./program
+  gnomon count -e '{cycles,instructions}:u' -- ./program
+  gnomon count -i 10ms -o run.gnomon -- ./program
+  gnomon count -p 1234 --duration 5s
+  gnomon count -a -e context-switches --duration 1s
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from gnomon.analysis.summary import CountResult, Tally
+from gnomon.errors import UsageError
+from gnomon.events.syntax import parse_events
+from gnomon.events.sysfs import parse_cpu_list
+from gnomon.recording.model import Reading, RunInfo
+from gnomon.sources.base import Command, Cpus, Process, Source, Target
+from gnomon.sources.measure import Measurement, Sink, measure
+from gnomon.sources.perf import PerfSource
+from gnomon.units import parse_duration
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gnomon count`."""
+    parser.add_argument("-e", "--events", metavar="EVENTS", help="events, as in a,b:u,{c,d}")
+    parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
+    parser.add_argument("-i", "--interval", metavar="TIME", help="read every TIME, as in 10ms")
+    parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
+    parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")
+    parser.add_argument("-p", "--pid", type=int, help="count in a running process")
+    parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 5s")
+    parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
+    parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    parser.add_argument("--per-scope", action="store_true", help="a line for each CPU or thread")
+    parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD", help="what to run")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Count, show, and return the program's exit status."""
+    target = _target(options)
+    if options.repeat < 1:
+        raise UsageError(f"-r {options.repeat} makes no sense: run at least once.")
+    interval = parse_duration(options.interval) if options.interval else None
+    duration = parse_duration(options.duration, "duration") / 1e9 if options.duration else None
+    source = PerfSource()
+    if options.events is not None:
+        groups = parse_events(options.events, source.resolve)
+    else:
+        groups = source.default_events()
+    tally = Tally()
+    with _outlets(options, source, target, interval) as (sink, on_run, finish):
+
+        def take(readings: Iterable[Reading]) -> None:
+            kept = list(readings)
+            tally.add(kept)
+            sink(kept)
+
+        measurement = measure(
+            source,
+            groups,
+            target,
+            repeat=options.repeat,
+            interval=interval,
+            duration=duration,
+            sink=take,
+            on_run=on_run,
+        )
+        finish(measurement)
+    result = CountResult(
+        provenance=source.provenance(target),
+        counts=tally.counts(measurement.events, by_scope=options.per_scope),
+        runs=tuple(measurement.runs),
+        warnings=tuple(measurement.warnings),
+    )
+    _show(result, options)
+    if measurement.nothing_counted:
+        return 1
+    return measurement.exit_status or (130 if measurement.interrupted else 0)
+
+
+def _target(options: argparse.Namespace) -> Target:
+    command = None
+    if options.argv:
+        command = Command(tuple(options.argv), stdout=2 if options.json else None)
+    if options.all_cpus or options.cpus is not None:
+        if options.pid is not None:
+            raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
+        if command is None and options.duration is None and not sys.stdin.isatty():
+            raise UsageError("nothing says when to stop: give --duration or a command after --.")
+        cpus = None if options.cpus is None else parse_cpu_list(options.cpus)
+        return Cpus(cpus, command)
+    if options.pid is not None:
+        if command is not None:
+            raise UsageError("-p counts in a running process: leave the command away.")
+        return Process(options.pid)
+    if command is None:
+        raise UsageError("nothing to count: give a command after --, or -p PID, or -a.")
+    return command
+
+
+Outlets = tuple[Sink, Callable[[RunInfo], None], Callable[[Measurement], None]]
+
+
+@contextmanager
+def _outlets(
+    options: argparse.Namespace, source: Source, target: Target, interval: int | None
+) -> Iterator[Outlets]:
+    """Say where readings go: into a recording, onto the screen slice by slice, or nowhere."""
+    with _progress(options) as advance:
+        if options.output is None:
+            live = interval is not None and not options.json
+            yield (_print_slices() if live else _ignore), advance, _ignore
+            return
+        from dataclasses import replace
+
+        from gnomon.recording import RecordingWriter
+
+        provenance = replace(source.provenance(target), interval=interval)
+        with RecordingWriter(options.output, provenance, overwrite=options.force) as writer:
+
+            def add_run(info: RunInfo) -> None:
+                writer.add_run(info)
+                advance(info)
+
+            def finish(measurement: Measurement) -> None:
+                for info in measurement.events:
+                    writer.add_event(info)
+                for text in measurement.warnings:
+                    writer.warn(text)
+
+            yield writer.append, add_run, finish
+
+
+def _ignore(_: object) -> None:
+    """Let it go: the tally has it."""
+
+
+def _print_slices() -> Sink:
+    from gnomon.views.slices import SlicePrinter
+
+    return SlicePrinter(sys.stdout).take
+
+
+@contextmanager
+def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None]]:
+    """Show how many of several runs are done, on a terminal only."""
+    if options.repeat == 1 or not sys.stderr.isatty() or options.interval:
+        yield _ignore
+        return
+    from gnomon.views.progress import progress_bar
+
+    with progress_bar("runs", options.repeat) as advance:
+        yield lambda _: advance()
+
+
+def _show(result: CountResult, options: argparse.Namespace) -> None:
+    from gnomon.views.counts import print_counts, rows_as_json
+
+    if options.json:
+        from gnomon.views.envelope import envelope
+
+        origin = result.provenance
+        rows = rows_as_json(result.counts)
+        print(
+            envelope(
+                "count",
+                rows,
+                source=origin.source,
+                simulated=origin.simulated,
+                warnings=result.warnings,
+            )
+        )
+        return
+    print_counts(result, sys.stdout, by_scope=options.per_scope)
+    for text in result.warnings:
+        print(f"warning: {text}", file=sys.stderr)
+    if options.output:
+        print(f"  recorded; `gnomon show {options.output}` shows it again")

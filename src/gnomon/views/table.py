@@ -1,0 +1,66 @@
+"""Tables for the terminal: aligned and plain in a pipe, dressed up on a screen."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's heading and whether its cells are aligned to the right."""
+
+    heading: str
+    right: bool = False
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows under headings, with an optional title above."""
+
+    columns: Sequence[Column]
+    rows: list[Sequence[str]] = field(default_factory=list)
+    title: str = ""
+
+    def add(self, *cells: str) -> None:
+        """Add a row."""
+        if len(cells) != len(self.columns):
+            raise ValueError(f"a row of {len(cells)} cells in a table of {len(self.columns)}")
+        self.rows.append(cells)
+
+    def lines(self) -> list[str]:
+        """Return the table as plain aligned text; columns without any content are left out."""
+        shown = [i for i in range(len(self.columns)) if any(row[i] for row in self.rows)]
+        widths = {
+            i: max(width(self.columns[i].heading), *(width(row[i]) for row in self.rows))
+            for i in shown
+        }
+        lines = [self.title] if self.title else []
+        for cells in ([c.heading for c in self.columns], *self.rows):
+            parts = []
+            for i in shown:
+                gap = " " * (widths[i] - width(cells[i]))
+                parts.append(gap + cells[i] if self.columns[i].right else cells[i] + gap)
+            lines.append(("  " + "  ".join(parts)).rstrip())
+        return lines
+
+    def print(self, stream: TextIO) -> None:
+        """Write the table; headings stand out where the stream is a terminal."""
+        lines = self.lines()
+        if lines and stream.isatty() and "NO_COLOR" not in os.environ:
+            heading = 1 if self.title else 0
+            lines[heading] = f"\x1b[1m{lines[heading]}\x1b[0m"
+        stream.writelines(line + "\n" for line in lines)
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
