@@ -56,11 +56,11 @@ class Host:
 
     @cached_property
     def hypervisor(self) -> str:
-        """What this host runs under: empty on bare metal, `a hypervisor` when it has no name."""
+        """The hypervisor that this host runs under, empty on bare metal."""
         vendor = _read("/sys/class/dmi/id/sys_vendor")
         product = _read("/sys/class/dmi/id/product_name")
         if "hypervisor" in self._cpuinfo.get("flags", "").split():
-            return f"{vendor} {product}".strip() or "a hypervisor"
+            return f"{vendor} {product}".strip() or "unnamed hypervisor"
         if any(word in f"{vendor} {product}" for word in ("QEMU", "KVM", "VMware", "VirtualBox")):
             return f"{vendor} {product}".strip()
         compatible = _read("/proc/device-tree/compatible")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import array
 import errno
-import os
-import select
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -17,9 +14,10 @@ from gnomon import _native
 from gnomon.errors import CommandError, GnomonError, StateError
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import Reading, Status
-from gnomon.sources.base import Command, Cpus, Process, Snapshot, Target
+from gnomon.sources.base import Cpus, Snapshot, Target
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec, separates_levels
+from gnomon.sources.perf.launch import Subject
 from gnomon.sources.perf.places import Place, places
 from gnomon.sources.perf.reasons import Reason, explain
 
@@ -52,35 +50,18 @@ class PerfCounting:
         self._refused: dict[str, tuple[Request, Reason]] = {}
         self._state = "ready"
         self._final: Snapshot | None = None
-        self._child: _native.Child | None = None
-        self._pidfd = -1
-        self._exit_status: int | None = None
+        self._subject = Subject(target)
         try:
-            self._open(groups)
+            for group in groups:
+                self._open_group(group)
         except BaseException:
             self.close()
             raise
 
     # Setting up
 
-    def _command(self) -> Command | None:
-        if isinstance(self._target, Command):
-            return self._target
-        return self._target.command if isinstance(self._target, Cpus) else None
-
-    def _open(self, groups: Sequence[Group]) -> None:
-        command = self._command()
-        if command is not None:
-            self._child = _hold(command)
-            self._pidfd = os.pidfd_open(self._child.pid)
-        elif isinstance(self._target, Process):
-            self._pidfd = _watch(self._target.pid)
-        for group in groups:
-            self._open_group(group)
-
     def _open_group(self, group: Group) -> None:
-        child_pid = self._child.pid if self._child else None
-        where = places(group[0].event, self._target, child_pid, self._host)
+        where = places(group[0].event, self._target, self._subject.pid, self._host)
         if group[0].event.cpus is not None and not isinstance(self._target, Cpus):
             self.warnings.append(
                 f"{group[0].label} cannot follow a program: it counts everything on its unit"
@@ -200,29 +181,23 @@ class PerfCounting:
     @property
     def exit_status(self) -> int | None:
         """How the command ended, as a shell would say it."""
-        return self._exit_status
+        return self._subject.exit_status
 
     def start(self) -> None:
         """Begin to count; a command begins to run."""
         self._require("start", "ready", "stopped")
-        if self._state == "stopped" and self._child is not None:
+        if self._state == "stopped" and self._subject.is_command:
             raise StateError("a command cannot be started twice: open a new counting.")
         for slot in self._slots:
             if not slot.place.from_exec:
                 slot.group.enable()
         self._state = "running"
         self._final = None
-        if self._child is not None:
-            self._release(self._child)
-
-    def _release(self, child: _native.Child) -> None:
         try:
-            child.release()
-        except OSError as error:
-            command = self._command()
-            assert command is not None
+            self._subject.release()
+        except CommandError:
             self.close()
-            raise _cannot_start(command, error) from None
+            raise
 
     def read(self) -> Snapshot:
         """Return what was counted since the start."""
@@ -274,20 +249,7 @@ class PerfCounting:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the target; False when the time was over first."""
-        if self._exit_status is not None:
-            return True
-        if self._pidfd < 0:
-            if timeout is not None:
-                time.sleep(timeout)
-            return False
-        poller = select.poll()
-        poller.register(self._pidfd, select.POLLIN)
-        ended = bool(poller.poll(None if timeout is None else timeout * 1000))
-        if ended and self._child is not None:
-            self._child.wait(-1)
-            status = self._child.status
-            self._exit_status = 128 - status if status < 0 else status
-        return ended
+        return self._subject.wait(timeout)
 
     def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
         """Start, then yield a snapshot each interval, the last one when counting stops."""
@@ -318,8 +280,7 @@ class PerfCounting:
 
     def interrupt(self, signal: int) -> None:
         """Pass a signal on to a command that this counting started."""
-        if self._child is not None and not self._child.ended:
-            self._child.kill(signal)
+        self._subject.signal(signal)
 
     # Clearing away
 
@@ -328,14 +289,7 @@ class PerfCounting:
         for slot in self._slots:
             slot.group.close()
         self._slots.clear()
-        if self._child is not None:
-            if not self._child.ended and self._state == "running":
-                self._child.kill(9)
-                self._child.wait(-1)
-            self._child = None
-        if self._pidfd >= 0:
-            os.close(self._pidfd)
-            self._pidfd = -1
+        self._subject.close()
         self._state = "closed"
 
     def __enter__(self) -> Self:
@@ -352,45 +306,3 @@ class PerfCounting:
     def _require(self, verb: str, *states: str) -> None:
         if self._state not in states:
             raise StateError(f"cannot {verb} a counting that is {self._state}.")
-
-
-def _hold(command: Command) -> _native.Child:
-    environment = os.environ if command.environment is None else command.environment
-    if not command.argv or not command.argv[0]:
-        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
-    try:
-        return _native.Child(
-            [os.fsencode(argument) for argument in command.argv],
-            [os.fsencode(f"{k}={v}") for k, v in environment.items()],
-            os.fsencode(command.directory),
-            -1 if command.stdout is None else command.stdout,
-        )
-    except OSError as error:
-        raise CommandError(f"cannot start '{command.argv[0]}': {error.strerror}.") from None
-
-
-def _cannot_start(command: Command, error: OSError) -> CommandError:
-    program = command.argv[0]
-    if error.errno == errno.ENOENT:
-        why = "there is no such file; check the spelling or give its path"
-        if command.directory and not Path(command.directory).is_dir():
-            why = f"there is no folder '{command.directory}'"
-        elif "/" not in program:
-            why = "it is not in PATH; check the spelling or give its path, as in ./program"
-        return CommandError(f"cannot run '{program}': {why}.")
-    if error.errno == errno.EACCES:
-        failure = CommandError(f"cannot run '{program}': it is not an executable file.")
-        failure.exit_code = 126
-        return failure
-    return CommandError(f"cannot run '{program}': {os.strerror(error.errno or 0)}.")
-
-
-def _watch(pid: int) -> int:
-    try:
-        return os.pidfd_open(pid)
-    except ProcessLookupError:
-        raise GnomonError(f"there is no process {pid}: it may have ended already.") from None
-    except OSError as error:
-        raise GnomonError(
-            f"process {pid} cannot be watched: {os.strerror(error.errno or 0)}."
-        ) from None

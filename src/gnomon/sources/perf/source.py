@@ -15,6 +15,7 @@ from gnomon.sources.base import Availability, Command, Cpus, Process, Target, Th
 from gnomon.sources.host import Host
 from gnomon.sources.perf.availability import try_event, usable
 from gnomon.sources.perf.counting import PerfCounting
+from gnomon.sources.perf.sampling import PerfSampler, Sampling
 
 _DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
 _DEFAULT_HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cache-misses")
@@ -67,6 +68,14 @@ class PerfSource:
     def open(self, groups: Sequence[Group], target: Target) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""
         return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu)
+
+    def sample(
+        self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
+    ) -> PerfSampler:
+        """Set up sampling on a target, with rings of so many pages a CPU."""
+        return PerfSampler(
+            samplings, target, self.host, has_core_pmu=self.has_core_pmu, pages=pages
+        )
 
     def provenance(self, target: Target) -> Provenance:
         """Return what this host is and what is measured on it."""

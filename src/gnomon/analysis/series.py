@@ -1,0 +1,72 @@
+"""A recording's readings as series over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gnomon.recording import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values a second of one event, slice by slice; None where nothing was counted."""
+
+    rates: tuple[float | None, ...]
+    mean: float | None
+    peak: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The series of a run: how many slices there are and the time they cover, in ns."""
+
+    series: dict[str, Series]
+    ticks: int = 0
+    span: int = 0
+
+
+# A slice in which the event was counted for part of the time stands for all of it.
+_SLICES = """
+SELECT time, event,
+       sum(CASE WHEN running > 0 AND running < enabled
+                THEN value * (enabled::DOUBLE / running) ELSE value END)
+FROM readings WHERE run = {run} GROUP BY time, event ORDER BY time
+"""
+
+
+def slices_over_time(recording: Recording, events: set[str], *, run: int | None = None) -> Course:
+    """Return the course of the events over one run, its places added up.
+
+    Without a run it is the first. Values are divided by the time since the previous
+    slice, so that a late tick does not look like a burst.
+    """
+    chosen = run if run is not None else min((r.run for r in recording.runs), default=0)
+    rows = recording.sql(_SLICES.format(run=int(chosen))).fetchall()
+    times = sorted({time for time, _, _ in rows})
+    if len(times) < 2:
+        return Course({}, len(times))
+    start = next((r.start for r in recording.runs if r.run == chosen), 0)
+    first = start if 0 < start < times[0] else times[0] - (times[1] - times[0])
+    widths = [b - a for a, b in pairwise((first, *times))]
+    values: dict[str, dict[int, float | None]] = {}
+    for time, event, value in rows:
+        values.setdefault(event, {})[time] = value
+    series = {
+        event: _series([found.get(time) for time in times], widths)
+        for event, found in values.items()
+        if event in events
+    }
+    return Course(series, len(times), times[-1] - first)
+
+
+def _series(values: list[float | None], widths: list[int]) -> Series:
+    rates = tuple(
+        None if value is None or width <= 0 else float(value) / (width / 1e9)
+        for value, width in zip(values, widths, strict=True)
+    )
+    known = [(rate, width) for rate, width in zip(rates, widths, strict=True) if rate is not None]
+    if not known:
+        return Series(rates, None, None)
+    mean = sum(rate * width for rate, width in known) / sum(width for _, width in known)
+    return Series(rates, mean, max(rate for rate, _ in known))

@@ -1,0 +1,59 @@
+"""How many events a PMU counts at a time, found out by trying."""
+
+from __future__ import annotations
+
+import errno
+
+from gnomon import _native
+from gnomon.events.generic import raw_event
+from gnomon.events.model import Modifiers, Request
+from gnomon.events.sysfs import Pmu
+from gnomon.sources.perf.attr import event_spec
+
+_MOST = 64
+_USER = Modifiers(kernel=False, hypervisor=False)
+
+
+def _request(pmu: Pmu) -> Request | None:
+    """Return an event that this PMU certainly has: its cycles."""
+    names = pmu.event_names()
+    for name in ("cpu-cycles", "cpu_cycles", "cycles"):
+        if name in names:
+            return Request(pmu.named_event(name), _USER)
+    return Request(raw_event("cycles", 0, 0), _USER)
+
+
+def count_counters(pmu: Pmu) -> int | None:
+    """Return how many events fit on the PMU at once; None when not even one can be opened.
+
+    The kernel refuses a group that could never be on the counters together, so the
+    largest group that opens tells the number of counters, fixed ones included.
+    """
+    request = _request(pmu)
+    if request is None:
+        return None
+    largest = 0
+    for size in range(1, _MOST + 1):
+        try:
+            _native.Group([event_spec(request)] * size, 0, -1).close()
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOSPC, errno.EAGAIN) and largest:
+                break
+            return largest or None
+        largest = size
+    return largest
+
+
+def reads_in_user_space(pmu: Pmu) -> bool:
+    """Whether the kernel lets a program read this PMU's counters without a system call."""
+    request = _request(pmu)
+    if request is None:
+        return False
+    try:
+        group = _native.Group([event_spec(request)], 0, -1)
+    except OSError:
+        return False
+    try:
+        return group.map_user_pages()
+    finally:
+        group.close()

@@ -1,0 +1,126 @@
+"""The process that a measurement is about: started by us and held, or already running."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import time
+from pathlib import Path
+
+from gnomon import _native
+from gnomon.errors import CommandError, GnomonError
+from gnomon.sources.base import Command, Cpus, Process, Target
+
+
+class Subject:
+    """A command that waits for its release, a process that is watched, or nothing at all."""
+
+    def __init__(self, target: Target) -> None:
+        self._child: _native.Child | None = None
+        self._pidfd = -1
+        self._released = False
+        self.exit_status: int | None = None
+        self._command = target.command if isinstance(target, Cpus) else None
+        if isinstance(target, Command):
+            self._command = target
+        if self._command is not None:
+            self._child = _hold(self._command)
+            self._pidfd = os.pidfd_open(self._child.pid)
+        elif isinstance(target, Process):
+            self._pidfd = _watch(target.pid)
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it was started by us."""
+        return self._command is not None
+
+    @property
+    def pid(self) -> int | None:
+        """The process number of a command."""
+        return self._child.pid if self._child is not None else None
+
+    def release(self) -> None:
+        """Let a command run its first instruction; raises CommandError when it cannot start."""
+        if self._child is None or self._command is None:
+            return
+        try:
+            self._released = True
+            self._child.release()
+        except OSError as error:
+            raise _cannot_start(self._command, error) from None
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for its end; False when the time was over first or there is nothing to end."""
+        if self.exit_status is not None:
+            return True
+        if self._pidfd < 0:
+            if timeout is not None:
+                time.sleep(timeout)
+            return False
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        ended = bool(poller.poll(None if timeout is None else timeout * 1000))
+        if ended and self._child is not None:
+            self._child.wait(-1)
+            status = self._child.status
+            self.exit_status = 128 - status if status < 0 else status
+        return ended
+
+    def signal(self, number: int) -> None:
+        """Pass a signal on to a command that still runs."""
+        if self._child is not None and not self._child.ended:
+            self._child.kill(number)
+
+    def close(self) -> None:
+        """Let go; a command that still runs is ended."""
+        if self._child is not None:
+            if self._released and not self._child.ended:
+                self._child.kill(9)
+                self._child.wait(-1)
+            self._child = None
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+
+def _hold(command: Command) -> _native.Child:
+    environment = os.environ if command.environment is None else command.environment
+    if not command.argv or not command.argv[0]:
+        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
+    try:
+        return _native.Child(
+            [os.fsencode(argument) for argument in command.argv],
+            [os.fsencode(f"{k}={v}") for k, v in environment.items()],
+            os.fsencode(command.directory),
+            -1 if command.stdout is None else command.stdout,
+        )
+    except OSError as error:
+        raise CommandError(f"cannot start '{command.argv[0]}': {error.strerror}.") from None
+
+
+def _cannot_start(command: Command, error: OSError) -> CommandError:
+    program = command.argv[0]
+    if error.errno == errno.ENOENT:
+        why = "there is no such file; check the spelling or give its path"
+        if command.directory and not Path(command.directory).is_dir():
+            why = f"there is no folder '{command.directory}'"
+        elif "/" not in program:
+            why = "it is not in PATH; check the spelling or give its path, as in ./program"
+        return CommandError(f"cannot run '{program}': {why}.")
+    if error.errno == errno.EACCES:
+        failure = CommandError(f"cannot run '{program}': it is not an executable file.")
+        failure.exit_code = 126
+        return failure
+    return CommandError(f"cannot run '{program}': {os.strerror(error.errno or 0)}.")
+
+
+def _watch(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise GnomonError(f"there is no process {pid}: it may have ended already.") from None
+    except OSError as error:
+        raise GnomonError(
+            f"process {pid} cannot be watched: {os.strerror(error.errno or 0)}."
+        ) from None

@@ -1,0 +1,261 @@
+"""Samples of where events happen, through the kernel's ring buffers."""
+
+from __future__ import annotations
+
+import array
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from gnomon import _native
+from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError, StateError, UsageError
+from gnomon.events.model import Request
+from gnomon.recording.model import Status
+from gnomon.sources.base import Command, Cpus, Process, Target, Thread
+from gnomon.sources.host import Host
+from gnomon.sources.perf.attr import event_spec, separates_levels
+from gnomon.sources.perf.launch import Subject
+from gnomon.sources.perf.places import checked_cpus, tasks
+from gnomon.sources.perf.reasons import explain
+
+_CODES = {"event": "I", "pid": "I", "tid": "I", "cpu": "I"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to sample an event: every `period` events, or about `frequency` times a second."""
+
+    request: Request
+    period: int | None = None
+    frequency: int | None = None
+    callchain: bool = False
+    address: bool = False
+    weight: bool = False
+    data_source: bool = False
+
+    def spec(self, *, track_maps: bool) -> _native.SampleSpec:
+        """Return this in the kernel's terms."""
+        if (self.period is None) == (self.frequency is None):
+            raise UsageError(
+                f"'{self.request.label}' needs either a sampling period or a frequency, not both."
+            )
+        amount = self.period if self.period is not None else self.frequency
+        assert amount is not None
+        if not 0 < amount < 2**63:
+            raise UsageError(f"a sampling period of {amount} makes no sense: at least 1.")
+        spec = _native.SampleSpec()
+        spec.period = amount
+        spec.frequency = self.frequency is not None
+        spec.callchain = self.callchain
+        spec.address = self.address
+        spec.weight = self.weight
+        spec.data_source = self.data_source
+        spec.track_maps = track_maps
+        return spec
+
+
+@dataclass(frozen=True, slots=True)
+class MappedFile:
+    """A file that a process mapped as code, so that addresses can be given names."""
+
+    time: int
+    pid: int
+    start: int
+    length: int
+    offset: int
+    path: str
+
+
+@dataclass(slots=True)
+class SampleBatch:
+    """Samples as columns; the frames of sample i are those before `chain_ends[i]`."""
+
+    event: array.array[int] = field(default_factory=lambda: array.array("I"))
+    time: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    ip: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    address: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    period: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    weight: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    data_source: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    pid: array.array[int] = field(default_factory=lambda: array.array("I"))
+    tid: array.array[int] = field(default_factory=lambda: array.array("I"))
+    cpu: array.array[int] = field(default_factory=lambda: array.array("I"))
+    chain_frames: array.array[int] = field(default_factory=lambda: array.array("Q"))
+    chain_ends: array.array[int] = field(default_factory=lambda: array.array("Q"))
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def chain(self, index: int) -> tuple[int, ...]:
+        """Return the call chain of a sample, innermost first, with the kernel's markers."""
+        first = self.chain_ends[index - 1] if index else 0
+        return tuple(self.chain_frames[first : self.chain_ends[index]])
+
+
+class PerfSampler:
+    """Sampled events on a target: start, drain now and then, stop, close."""
+
+    def __init__(
+        self,
+        samplings: Sequence[Sampling],
+        target: Target,
+        host: Host,
+        *,
+        has_core_pmu: bool,
+        pages: int = 128,
+    ) -> None:
+        if not samplings:
+            raise UsageError("nothing to sample: name at least one event.")
+        self._samplings = tuple(samplings)
+        self._target = target
+        self._samplers: list[_native.Sampler] = []
+        self._state = "ready"
+        self._subject = Subject(target)
+        try:
+            self._open(host, has_core_pmu=has_core_pmu, pages=pages)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, host: Host, *, has_core_pmu: bool, pages: int) -> None:
+        cpus = list(host.online_cpus)
+        match self._target:
+            case Cpus(cpus=chosen):
+                pids, cpus = [-1], list(checked_cpus(chosen, host))
+            case Thread(tid=tid):
+                pids = [tid]
+            case Process(pid=pid):
+                pids = list(tasks(pid))
+            case _:
+                assert self._subject.pid is not None
+                pids = [self._subject.pid]
+        from_exec = isinstance(self._target, Command)
+        inherit = isinstance(self._target, Command | Process)
+        how = [s.spec(track_maps=True) for s in self._samplings]
+        for pid in pids:
+            self._samplers.append(
+                self._open_one(
+                    pid, cpus, how, host, pages, (inherit, from_exec), has_core_pmu=has_core_pmu
+                )
+            )
+
+    def _open_one(
+        self,
+        pid: int,
+        cpus: list[int],
+        how: list[_native.SampleSpec],
+        host: Host,
+        pages: int,
+        follow: tuple[bool, bool],
+        *,
+        has_core_pmu: bool,
+    ) -> _native.Sampler:
+        inherit, from_exec = follow
+        for user_only in (False, True):
+            specs = [
+                event_spec(
+                    s.request,
+                    inherit=inherit,
+                    enable_on_exec=from_exec,
+                    user_only=user_only and separates_levels(s.request.event),
+                )
+                for s in self._samplings
+            ]
+            try:
+                return _native.Sampler(specs, how, pid, cpus, pages)
+            except OSError as error:
+                number = error.errno or 0
+                if number in (errno.EACCES, errno.EPERM) and not user_only and pid != -1:
+                    continue  # a user without rights may still sample user mode
+                request = self._samplings[getattr(error, "event_index", 0)].request
+                reason = explain(
+                    number, request.event, host, has_core_pmu=has_core_pmu, whole_cpus=pid == -1
+                )
+                kind: type[GnomonError] = NotSupportedError
+                if reason.status is Status.NOT_PERMITTED:
+                    kind = NotPermittedError
+                raise kind(f"'{request.label}' cannot be sampled: {reason.sentence}.") from None
+        raise AssertionError("unreachable")
+
+    def start(self) -> None:
+        """Begin to sample; a command begins to run."""
+        if self._state != "ready":
+            raise StateError(f"cannot start a sampler that is {self._state}.")
+        if not isinstance(self._target, Command):
+            for sampler in self._samplers:
+                sampler.enable()
+        self._state = "running"
+        self._subject.release()
+
+    def drain(self) -> SampleBatch:
+        """Return the samples since the last call."""
+        if self._state not in ("running", "stopped"):
+            raise StateError(f"cannot drain a sampler that is {self._state}.")
+        batch = SampleBatch()
+        for sampler in self._samplers:
+            columns = sampler.drain()
+            shift = len(batch.chain_frames)
+            for name, content in columns.items():
+                part = array.array(_CODES.get(name, "Q"), content)
+                if name == "chain_ends" and shift:
+                    part = array.array("Q", (end + shift for end in part))
+                getattr(batch, name).extend(part)
+        return batch
+
+    def maps(self) -> list[MappedFile]:
+        """Return the files mapped since the last call."""
+        return [MappedFile(*row) for sampler in self._samplers for row in sampler.take_maps()]
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the end of the target; False when the time was over first."""
+        return self._subject.wait(timeout)
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the command ended, as a shell would say it."""
+        return self._subject.exit_status
+
+    def stop(self) -> None:
+        """Cease to sample; what is in the rings can still be drained."""
+        if self._state != "running":
+            raise StateError(f"cannot stop a sampler that is {self._state}.")
+        for sampler in self._samplers:
+            sampler.disable()
+        self._state = "stopped"
+
+    def totals(self, index: int) -> tuple[int, int, int]:
+        """Return time enabled, time running and count of an event over all its rings."""
+        sums = [sampler.totals(index) for sampler in self._samplers]
+        enabled, running, count = (sum(words) for words in zip(*sums, strict=True))
+        return enabled, running, count
+
+    @property
+    def lost(self) -> int:
+        """How many samples the kernel had to drop because a ring was full."""
+        return sum(sampler.lost for sampler in self._samplers)
+
+    @property
+    def throttled(self) -> int:
+        """How often the kernel paused an event because it came too fast."""
+        return sum(sampler.throttled for sampler in self._samplers)
+
+    def close(self) -> None:
+        """Give everything back; a command that still runs is ended."""
+        for sampler in self._samplers:
+            sampler.close()
+        self._samplers.clear()
+        self._subject.close()
+        self._state = "closed"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
