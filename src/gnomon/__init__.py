@@ -1,3 +1,62 @@
-"""Reads the hidden performance state of parallel machines from their event counters."""
+"""Reads the hidden performance state of parallel machines from their event counters.
+
+    import gnomon as gn
+
+    result = gn.count(["./program"], "task-clock,page-faults", repeat=5)
+    print(result["page-faults"].value)
+
+The names below are the public interface; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gnomon.analysis.count import count
+    from gnomon.analysis.diagnosis import diagnose
+    from gnomon.errors import GnomonError
+    from gnomon.recording import Recording, RecordingWriter
+    from gnomon.sources.base import Command, Cpus, Process, Thread
+    from gnomon.sources.perf import PerfSource
+
+_HOMES = {
+    "Command": "gnomon.sources.base",
+    "Cpus": "gnomon.sources.base",
+    "GnomonError": "gnomon.errors",
+    "PerfSource": "gnomon.sources.perf",
+    "Process": "gnomon.sources.base",
+    "Recording": "gnomon.recording",
+    "RecordingWriter": "gnomon.recording",
+    "Thread": "gnomon.sources.base",
+    "count": "gnomon.analysis.count",
+    "diagnose": "gnomon.analysis.diagnosis",
+}
+
+__all__ = [
+    "Command",
+    "Cpus",
+    "GnomonError",
+    "PerfSource",
+    "Process",
+    "Recording",
+    "RecordingWriter",
+    "Thread",
+    "count",
+    "diagnose",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted((*__all__, "__version__"))

@@ -38,6 +38,20 @@ class CountResult:
     counts: tuple[EventCount, ...]
     runs: tuple[RunInfo, ...] = ()
     warnings: tuple[str, ...] = ()
+    exit_status: int = 0
+    interrupted: bool = False
+
+    def __getitem__(self, event: str) -> EventCount:
+        """Return the line of an event."""
+        for line in self.counts:
+            if line.event == event:
+                return line
+        raise KeyError(event)
+
+    @property
+    def nothing_counted(self) -> bool:
+        """Whether not a single event could be counted."""
+        return all(line.value is None for line in self.counts)
 
     @property
     def elapsed(self) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -19,21 +20,37 @@ COMMANDS = {
     "show": "show a recording",
     "convert": "import and export recordings",
 }
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
-    except GnomonError as error:
-        return _report(error, arguments)
+        try:
+            return _run(arguments)
+        except GnomonError as error:
+            return _report(error, arguments)
+        finally:
+            # Here rather than at the interpreter's end, where nobody could handle a failure.
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has gone, as with `| head`: that is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if error.errno not in _CANNOT_WRITE:
+            raise
+        _drop_output()
+        print(f"gnomon: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        return 1
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer go nowhere instead of failing once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:

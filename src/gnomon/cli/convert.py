@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TextIO
 
 from gnomon.errors import UsageError
 from gnomon.recording import Recording, RecordingWriter, export, import_file
@@ -78,14 +77,13 @@ def _export(options: argparse.Namespace) -> tuple[int, list[str]]:
             f"or give --to."
         )
     with Recording.open(options.input) as recording:
-        if options.output == "-":
-            export(recording, sys.stdout, form)
-        else:
-            export(recording, _free(options.output, force=options.force), form)
+        to_stdout = options.output == "-"
+        destination = sys.stdout if to_stdout else _free(options.output, force=options.force)
+        export(recording, form, destination)
         return len(recording), list(recording.warnings)
 
 
-def _free(path: str, *, force: bool) -> Path | TextIO:
+def _free(path: str, *, force: bool) -> Path:
     if Path(path).exists() and not force:
         raise UsageError(f"'{path}' exists: give --force to replace it, or another name.")
     return Path(path)

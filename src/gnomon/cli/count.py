@@ -18,18 +18,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gnomon.analysis.summary import CountResult, Tally
+from gnomon.analysis.count import count
+from gnomon.analysis.summary import CountResult
 from gnomon.errors import UsageError
-from gnomon.events.syntax import parse_events
 from gnomon.events.sysfs import parse_cpu_list
-from gnomon.recording.model import Reading, RunInfo
-from gnomon.sources.base import Command, Cpus, Process, Source, Target
-from gnomon.sources.measure import Measurement, Sink, measure
-from gnomon.sources.perf import PerfSource
-from gnomon.units import parse_duration
+from gnomon.recording.model import RunInfo
+from gnomon.sources.base import Command, Cpus, Process, Target
+from gnomon.sources.measure import Sink
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,44 +48,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Count, show, and return the program's exit status."""
     target = _target(options)
-    if options.repeat < 1:
-        raise UsageError(f"-r {options.repeat} makes no sense: run at least once.")
-    interval = parse_duration(options.interval) if options.interval else None
-    duration = parse_duration(options.duration, "duration") / 1e9 if options.duration else None
-    source = PerfSource()
-    if options.events is not None:
-        groups = parse_events(options.events, source.resolve)
-    else:
-        groups = source.default_events()
-    tally = Tally()
-    with _outlets(options, source, target, interval) as (sink, on_run, finish):
-
-        def take(readings: Iterable[Reading]) -> None:
-            kept = list(readings)
-            tally.add(kept)
-            sink(kept)
-
-        measurement = measure(
-            source,
-            groups,
+    with _progress(options) as on_run:
+        result = count(
             target,
+            options.events,
             repeat=options.repeat,
-            interval=interval,
-            duration=duration,
-            sink=take,
+            interval=options.interval,
+            duration=options.duration,
+            output=options.output,
+            overwrite=options.force,
+            by_scope=options.per_scope,
+            on_readings=_live(options),
             on_run=on_run,
         )
-        finish(measurement)
-    result = CountResult(
-        provenance=source.provenance(target),
-        counts=tally.counts(measurement.events, by_scope=options.per_scope),
-        runs=tuple(measurement.runs),
-        warnings=tuple(measurement.warnings),
-    )
     _show(result, options)
-    if measurement.nothing_counted:
+    if result.nothing_counted:
         return 1
-    return measurement.exit_status or (130 if measurement.interrupted else 0)
+    return result.exit_status or (130 if result.interrupted else 0)
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -110,54 +87,20 @@ def _target(options: argparse.Namespace) -> Target:
     return command
 
 
-Outlets = tuple[Sink, Callable[[RunInfo], None], Callable[[Measurement], None]]
-
-
-@contextmanager
-def _outlets(
-    options: argparse.Namespace, source: Source, target: Target, interval: int | None
-) -> Iterator[Outlets]:
-    """Say where readings go: into a recording, onto the screen slice by slice, or nowhere."""
-    with _progress(options) as advance:
-        if options.output is None:
-            live = interval is not None and not options.json
-            yield (_print_slices() if live else _ignore), advance, _ignore
-            return
-        from dataclasses import replace
-
-        from gnomon.recording import RecordingWriter
-
-        provenance = replace(source.provenance(target), interval=interval)
-        with RecordingWriter(options.output, provenance, overwrite=options.force) as writer:
-
-            def add_run(info: RunInfo) -> None:
-                writer.add_run(info)
-                advance(info)
-
-            def finish(measurement: Measurement) -> None:
-                for info in measurement.events:
-                    writer.add_event(info)
-                for text in measurement.warnings:
-                    writer.warn(text)
-
-            yield writer.append, add_run, finish
-
-
-def _ignore(_: object) -> None:
-    """Let it go: the tally has it."""
-
-
-def _print_slices() -> Sink:
+def _live(options: argparse.Namespace) -> Sink | None:
+    """Slices are printed as they come when nothing else keeps them."""
+    if options.interval is None or options.output is not None or options.json:
+        return None
     from gnomon.views.slices import SlicePrinter
 
     return SlicePrinter(sys.stdout).take
 
 
 @contextmanager
-def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None]]:
+def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None] | None]:
     """Show how many of several runs are done, on a terminal only."""
     if options.repeat == 1 or not sys.stderr.isatty() or options.interval:
-        yield _ignore
+        yield None
         return
     from gnomon.views.progress import progress_bar
 

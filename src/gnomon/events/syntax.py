@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gnomon.errors import UnknownEventError, UsageError
+from gnomon.errors import NotPermittedError, NotSupportedError, UnknownEventError, UsageError
 from gnomon.events.model import Event, Group, Modifiers, Request
 
 Resolve = Callable[[str], tuple[Event, ...]]
@@ -86,8 +86,9 @@ def _requests(item: str, common: str, resolve: Resolve) -> Iterator[Request]:
     else:
         try:
             events = resolve(item)
-        except UnknownEventError:
-            # Names may contain colons themselves, so the whole is tried before its parts.
+        except (UnknownEventError, NotPermittedError, NotSupportedError):
+            # Names may contain colons themselves, so the whole is tried before its parts. It
+            # might be a tracepoint, which not everybody may look up.
             head, colon, letters = item.rpartition(":")
             if not colon or not head or not letters or set(letters) - _LETTERS:
                 raise

@@ -38,12 +38,12 @@ def tracepoint(name: str) -> Event | None:
         return None
     try:
         number = int((tracefs() / system / point / "id").read_text())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
     except PermissionError:
         raise NotPermittedError(
             f"tracepoint '{name}' cannot be read: its id is open to root only; run as root."
         ) from None
+    except (OSError, ValueError):  # not there, or no name that a file could have
+        return None
     return _event(name, number)
 
 

@@ -21,6 +21,11 @@ class Status(StrEnum):
     NOT_SUPPORTED = "not-supported"
     NOT_PERMITTED = "not-permitted"
 
+    @property
+    def has_value(self) -> bool:
+        """Whether a reading with this status comes with a value."""
+        return self in (Status.COUNTED, Status.SCALED)
+
 
 class Reading(NamedTuple):
     """What one event counted in one place from the previous reading up to `time`.
@@ -38,6 +43,51 @@ class Reading(NamedTuple):
     status: Status
     run: int = 0
     batch: int = 0
+
+
+class Sample(NamedTuple):
+    """One moment at which a sampled event was seen: where it was, and what it touched.
+
+    `ip` and `address` are 64-bit addresses without a sign. `weight` is the latency in
+    cycles and `source` names what served the access, where the machine tells them.
+    """
+
+    time: int
+    event: str
+    pid: int
+    tid: int
+    cpu: int
+    ip: int | None = None
+    address: int | None = None
+    weight: int | None = None
+    source: str = ""
+    period: int = 1
+    run: int = 0
+
+
+class Total(NamedTuple):
+    """What one event counted in one place over a whole run.
+
+    `value` sums the readings that have one and is None when none has. `enabled` and
+    `running` sum over all of them, so that time without a count shows. `missing` tells
+    how many of the `readings` came without a value.
+    """
+
+    run: int
+    batch: int
+    event: str
+    scope: str
+    value: int | None
+    enabled: int
+    running: int
+    status: Status
+    readings: int
+    missing: int
+
+    @property
+    def partial(self) -> bool:
+        """Whether some readings had a value and others had none."""
+        return 0 < self.missing < self.readings
 
 
 @dataclass(frozen=True, slots=True)

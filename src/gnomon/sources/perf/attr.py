@@ -6,6 +6,9 @@ from gnomon import _native
 from gnomon.events.model import Event, Kind, Request
 
 _KEEPS_NO_LEVELS = frozenset({"msr", "power"})
+# Context switches, migrations and control-group switches: only the kernel makes them, so
+# that counted in user mode they would read zero, always.
+_MADE_BY_THE_KERNEL = frozenset({3, 4, 11})
 
 
 def event_spec(
@@ -43,6 +46,8 @@ def event_spec(
 def separates_levels(event: Event) -> bool:
     """Whether the event can be counted in user mode only."""
     encoding = event.encoding
+    if event.kind is Kind.SOFTWARE and encoding and encoding.config in _MADE_BY_THE_KERNEL:
+        return False
     return (
         event.kind is not Kind.TRACEPOINT
         and event.cpus is None

@@ -91,14 +91,22 @@ def try_event(request: Request, host: Host, *, has_core_pmu: bool) -> Availabili
 def _open(
     request: Request, pid: int, cpu: int, host: Host, *, has_core_pmu: bool
 ) -> _native.Group | Availability:
-    attempts = [False, True] if separates_levels(request.event) else [False]
+    separable = separates_levels(request.event) and request.modifiers.user
     number = 0
-    for user_only in attempts:  # a user without rights may still count user mode
+    # A user without rights may still count user mode.
+    for user_only in (False, True) if separable else (False,):
         try:
             return _native.Group([event_spec(request, user_only=user_only)], pid, cpu)
         except OSError as error:
             number = error.errno or 0
-    reason = explain(number, request.event, host, has_core_pmu=has_core_pmu, whole_cpus=pid == -1)
+    reason = explain(
+        number,
+        request.event,
+        host,
+        has_core_pmu=has_core_pmu,
+        whole_cpus=pid == -1,
+        kernel=request.modifiers.kernel and not separable,
+    )
     return Availability(request.event, reason.verdict, reason.text, reason.remedy)
 
 

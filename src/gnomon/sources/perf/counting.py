@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Self
 
 from gnomon import _native
-from gnomon.errors import CommandError, GnomonError, StateError
+from gnomon.errors import CommandError, GnomonError, StateError, UsageError
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import Reading, Status
-from gnomon.sources.base import Cpus, Snapshot, Target
+from gnomon.sources.base import Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.launch import Subject
@@ -50,6 +50,7 @@ class PerfCounting:
         self._refused: dict[str, tuple[Request, Reason]] = {}
         self._state = "ready"
         self._final: Snapshot | None = None
+        self._ticker: _native.Ticker | None = None
         self._subject = Subject(target)
         try:
             for group in groups:
@@ -66,8 +67,24 @@ class PerfCounting:
             self.warnings.append(
                 f"{group[0].label} cannot follow a program: it counts everything on its unit"
             )
+        if not where:  # a unit that no CPU looks after
+            for request in group:
+                self._refuse(request, errno.ENODEV, Place(-1, -1, "system"), user_only=False)
+        before = len(self._slots)
         for place in where:
             self._open_at(group, place)
+        opened = len(self._slots) > before
+        if not opened and any(request.label not in self._refused for request in group):
+            raise GnomonError(f"there is no {self._quarry()}: it may have ended already.")
+
+    def _quarry(self) -> str:
+        """Return what is counted, by its number."""
+        match self._target:
+            case Thread(tid=tid):
+                return f"thread {tid}"
+            case Process(pid=pid):
+                return f"process {pid}"
+        return f"process {self._subject.pid}"
 
     def _open_at(self, group: Group, place: Place) -> None:
         """Open a group in one place, leaving out the members that cannot be had."""
@@ -89,14 +106,14 @@ class PerfCounting:
                 culprit = members[getattr(error, "event_index", 0)]
                 number = error.errno or 0
                 if number == errno.ESRCH:
-                    return  # the thread ended before it could be watched
+                    return  # this thread ended before it could be watched
                 if self._only_user_allowed(number, culprit, user_only=user_only):
                     user_only = True
                     continue
                 if number == errno.EINVAL and len(members) > 1 and place.inherit:
                     self._open_apart(members, place, user_only=user_only)
                     return
-                self._refuse(culprit, number, place)
+                self._refuse(culprit, number, place, user_only=user_only)
                 members.remove(culprit)
                 continue
             effective = tuple(self._as_opened(r, user_only=user_only) for r in members)
@@ -116,7 +133,7 @@ class PerfCounting:
             try:
                 native = _native.Group([spec], place.pid, place.cpu, leader)
             except OSError as error:
-                self._refuse(request, error.errno or 0, place)
+                self._refuse(request, error.errno or 0, place, user_only=user_only)
                 continue
             leader = leader or native
             effective = self._as_opened(request, user_only=user_only)
@@ -148,13 +165,14 @@ class PerfCounting:
         self._limited[request.label] = Request(request.event, modifiers)
         return self._limited[request.label]
 
-    def _refuse(self, request: Request, error: int, place: Place) -> None:
+    def _refuse(self, request: Request, error: int, place: Place, *, user_only: bool) -> None:
         reason = explain(
             error,
             request.event,
             self._host,
             has_core_pmu=self._has_core_pmu,
             whole_cpus=place.pid == -1,
+            kernel=request.modifiers.kernel and not (user_only and separates_levels(request.event)),
         )
         self._refused[request.label] = (request, reason)
         self.warnings.append(f"{request.label} is {reason.status}: {reason.sentence}")
@@ -209,6 +227,7 @@ class PerfCounting:
     def stop(self) -> Snapshot:
         """Cease to count and return the final values."""
         self._require("stop", "running")
+        self._stop_ticker()
         for slot in self._slots:
             slot.group.disable()
         self._final = self._snapshot()
@@ -249,23 +268,27 @@ class PerfCounting:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the target; False when the time was over first."""
+        self._require("wait for", "running", "stopped")
         return self._subject.wait(timeout)
 
     def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
         """Start, then yield a snapshot each interval, the last one when counting stops."""
         self._require("start", "ready")
+        if interval <= 0:
+            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
         ticker = _native.Ticker([slot.group for slot in self._slots], interval)
+        self._ticker = ticker
         try:
             ticker.start()
             self.start()
             nap = min(_LONGEST_NAP, max(interval / 1e9, 0.01))
-            while not self.wait(nap) and not until():
+            while self._state != "stopped" and not self.wait(nap) and not until():
                 yield from self._rows(ticker)
             ticker.stop()
             yield from self._rows(ticker)
-            yield self.stop()
+            yield self.stop() if self._state == "running" else self.read()
         finally:
-            ticker.stop()
+            self._stop_ticker()
             if self._state == "running":
                 self.stop()
             if ticker.missed:
@@ -276,7 +299,14 @@ class PerfCounting:
     def _rows(self, ticker: _native.Ticker) -> Iterator[Snapshot]:
         words = array.array("Q", ticker.drain())
         for at in range(0, len(words), ticker.row_words):
+            self._require("read", "running", "stopped")
             yield self._interpret(words[at : at + ticker.row_words])
+
+    def _stop_ticker(self) -> None:
+        """End the thread that reads at intervals; it must not outlive what it reads."""
+        if self._ticker is not None:
+            self._ticker.stop()
+            self._ticker = None
 
     def interrupt(self, signal: int) -> None:
         """Pass a signal on to a command that this counting started."""
@@ -286,6 +316,7 @@ class PerfCounting:
 
     def close(self) -> None:
         """Close all counters; a command that still runs is ended."""
+        self._stop_ticker()
         for slot in self._slots:
             slot.group.close()
         self._slots.clear()

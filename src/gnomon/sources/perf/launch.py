@@ -26,7 +26,7 @@ class Subject:
             self._command = target
         if self._command is not None:
             self._child = _hold(self._command)
-            self._pidfd = os.pidfd_open(self._child.pid)
+            self._pidfd = _watch(self._child.pid)
         elif isinstance(target, Process):
             self._pidfd = _watch(target.pid)
 
@@ -83,6 +83,9 @@ class Subject:
             os.close(self._pidfd)
             self._pidfd = -1
 
+    def __del__(self) -> None:
+        self.close()
+
 
 def _hold(command: Command) -> _native.Child:
     environment = os.environ if command.environment is None else command.environment
@@ -90,23 +93,41 @@ def _hold(command: Command) -> _native.Child:
         raise CommandError("there is no command to run: name it after --, as in -- ./program.")
     try:
         return _native.Child(
-            [os.fsencode(argument) for argument in command.argv],
-            [os.fsencode(f"{k}={v}") for k, v in environment.items()],
-            os.fsencode(command.directory),
+            [_encoded(argument) for argument in command.argv],
+            [_encoded(f"{k}={v}") for k, v in environment.items()],
+            _encoded(command.directory),
             -1 if command.stdout is None else command.stdout,
         )
+    except ValueError as error:
+        raise CommandError(f"cannot start {command.argv[0]!r}: {error}.") from None
     except OSError as error:
         raise CommandError(f"cannot start '{command.argv[0]}': {error.strerror}.") from None
 
 
+def _encoded(text: str) -> bytes:
+    """Return what the kernel is given for a text; it has no way to be given a zero byte."""
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} is no text that a program can be given") from None
+    if b"\0" in encoded:
+        raise ValueError(f"{text!r} has a zero byte in it")
+    return encoded
+
+
 def _cannot_start(command: Command, error: OSError) -> CommandError:
     program = command.argv[0]
+    folder = Path(command.directory or ".")
+    if not folder.is_dir():
+        return CommandError(f"cannot run '{program}': there is no folder '{folder}'.")
+    if not os.access(folder, os.X_OK):
+        return CommandError(f"cannot run '{program}': the folder '{folder}' may not be entered.")
     if error.errno == errno.ENOENT:
         why = "there is no such file; check the spelling or give its path"
-        if command.directory and not Path(command.directory).is_dir():
-            why = f"there is no folder '{command.directory}'"
-        elif "/" not in program:
+        if "/" not in program:
             why = "it is not in PATH; check the spelling or give its path, as in ./program"
+        elif (folder / program).exists():
+            why = "the interpreter that its first line or its header names is missing"
         return CommandError(f"cannot run '{program}': {why}.")
     if error.errno == errno.EACCES:
         failure = CommandError(f"cannot run '{program}': it is not an executable file.")
@@ -118,7 +139,7 @@ def _cannot_start(command: Command, error: OSError) -> CommandError:
 def _watch(pid: int) -> int:
     try:
         return os.pidfd_open(pid)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         raise GnomonError(f"there is no process {pid}: it may have ended already.") from None
     except OSError as error:
         raise GnomonError(

@@ -32,6 +32,8 @@ def places(event: Event, target: Target, child_pid: int | None, host: Host) -> t
             chosen = checked_cpus(cpus, host)
             return tuple(Place(-1, cpu, f"cpu/{cpu}") for cpu in chosen)
         case Thread(tid=tid):
+            if not 0 <= tid < 2**31:
+                raise GnomonError(f"there is no thread {tid}: threads have positive numbers.")
             return (Place(tid, -1, f"thread/{tid or threading_id()}"),)
         case Process(pid=pid):
             return tuple(Place(tid, -1, f"thread/{tid}", inherit=True) for tid in tasks(pid))

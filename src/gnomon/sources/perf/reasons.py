@@ -39,11 +39,20 @@ def _unsupported(text: str, remedy: str = "") -> Reason:
 
 
 def explain(
-    error: int, event: Event, host: Host, *, has_core_pmu: bool, whole_cpus: bool = False
+    error: int,
+    event: Event,
+    host: Host,
+    *,
+    has_core_pmu: bool,
+    whole_cpus: bool = False,
+    kernel: bool = False,
 ) -> Reason:
-    """Return the meaning of the errno with which perf_event_open refused an event."""
+    """Return the meaning of the errno with which perf_event_open refused an event.
+
+    `kernel` tells that what the kernel does was to be counted as well.
+    """
     if error in (errno.EACCES, errno.EPERM):
-        return _not_permitted(error, event, host, whole_cpus=whole_cpus)
+        return _not_permitted(error, event, host, whole_cpus=whole_cpus, kernel=kernel)
     if error == errno.ENOSYS:
         if host.seccomp:
             return _seccomp()
@@ -99,12 +108,16 @@ def _seccomp() -> Reason:
     )
 
 
-def _not_permitted(error: int, event: Event, host: Host, *, whole_cpus: bool) -> Reason:
+def _not_permitted(
+    error: int, event: Event, host: Host, *, whole_cpus: bool, kernel: bool
+) -> Reason:
     paranoid = host.paranoid
     if event.kind is Kind.TRACEPOINT:
         needed, what = -1, "tracepoints"
     elif whole_cpus or event.cpus is not None:
         needed, what = 0, "counting whole CPUs"
+    elif kernel:
+        needed, what = 1, "counting the kernel"
     else:
         needed, what = 2, "counting own processes"
     if paranoid is not None and paranoid > needed:

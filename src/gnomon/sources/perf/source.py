@@ -13,6 +13,7 @@ from gnomon.events.sysfs import DEVICES
 from gnomon.recording.model import Provenance
 from gnomon.sources.base import Availability, Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
+from gnomon.sources.perf.attr import separates_levels
 from gnomon.sources.perf.availability import try_event, usable
 from gnomon.sources.perf.counting import PerfCounting
 from gnomon.sources.perf.sampling import PerfSampler, Sampling
@@ -61,7 +62,7 @@ class PerfSource:
         return tuple(
             (Request(event),)
             for event in events
-            if event.name in _DEFAULT_SOFTWARE
+            if (event.name in _DEFAULT_SOFTWARE and separates_levels(event))
             or usable(event, self.host, has_core_pmu=self.has_core_pmu)
         )
 

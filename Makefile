@@ -1,0 +1,70 @@
+# The two commands: `make demo` shows what gnomon does, `make test` checks that it does it.
+# Both make a virtual environment in .venv when there is none and install what they need.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := CMakeLists.txt $(wildcard native/*)
+# Debian packages that the slow lanes of the tests use.
+PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm g++-aarch64-linux-gnu
+
+.PHONY: demo test test-fast lint docs bench packages clean
+
+demo: $(VENV)/.demo
+	@echo "== What this machine can measure"
+	@$(BIN)/gnomon doctor
+	@echo
+	@echo "== A parallel program with three phases, read every 20 ms"
+	@mkdir -p build/demo
+	@cc -O2 -pthread -o build/demo/phases examples/phases.c
+	@$(BIN)/gnomon count -i 20ms -o build/demo/phases.gnomon --force -- build/demo/phases
+	@echo
+	@echo "== The same again, from the recording, with its course over time"
+	@$(BIN)/gnomon show build/demo/phases.gnomon
+
+test: packages $(VENV)/.test lint docs
+	@echo "== Tests"
+	@$(BIN)/python -m pytest -m "not guest and not slow"
+	@echo "== Slow lanes"
+	@$(BIN)/python -m pytest -m "guest or slow"
+
+test-fast: $(VENV)/.test
+	@$(BIN)/python -m pytest -m "not guest and not slow"
+
+lint: $(VENV)/.test
+	@echo "== Style, types, layers"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+docs: $(VENV)/.test
+	@echo "== Documentation"
+	@$(BIN)/mkdocs build --quiet --strict --site-dir build/site
+
+bench: packages $(VENV)/.test
+	@$(BIN)/python -m benchmarks
+
+packages:
+	@scripts/install-packages $(PACKAGES)
+
+# Installing editable leaves Python sources in place; compiled kernels are built anew when
+# they change.
+$(VENV)/.demo: pyproject.toml $(NATIVE) | $(VENV)/bin/python
+	@echo "== Installing gnomon into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(NATIVE) | $(VENV)/bin/python
+	@echo "== Installing gnomon with its test tools into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,docs]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/bin/python:
+	@echo "== Making a virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gnomon needs Python 3.11 or later: set PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) build

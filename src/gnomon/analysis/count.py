@@ -1,0 +1,118 @@
+"""Counting events of a program, a process or whole CPUs: the whole way to a result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from gnomon.analysis.summary import CountResult, Tally
+from gnomon.errors import UsageError
+from gnomon.events.syntax import parse_events
+from gnomon.recording.model import Provenance, Reading, RunInfo
+from gnomon.sources.base import Command, Source, Target
+from gnomon.sources.measure import Measurement, Sink, measure
+from gnomon.units import parse_duration
+
+
+def count(
+    command: Sequence[str] | Target,
+    events: str | None = None,
+    *,
+    repeat: int = 1,
+    interval: str | int | None = None,
+    duration: str | float | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    by_scope: bool = False,
+    source: Source | None = None,
+    on_readings: Sink | None = None,
+    on_run: Callable[[RunInfo], None] | None = None,
+) -> CountResult:
+    """Count events while a command runs, or on another target.
+
+    `events` is a list as on the command line, `a,b:u,{c,d}`; without one it is a sensible
+    choice of what can be counted. `interval` is a text such as `10ms` or a number of ns,
+    `duration` a text or a number of seconds. With `output` everything is recorded there.
+    """
+    if repeat < 1:
+        raise UsageError(f"{repeat} runs make no sense: run at least once.")
+    target = _as_target(command)
+    tick = parse_duration(interval) if isinstance(interval, str) else interval
+    if isinstance(duration, str):
+        duration = parse_duration(duration, "duration") / 1e9
+    if source is None:
+        from gnomon.sources.perf import PerfSource
+
+        source = PerfSource()
+    groups = source.default_events() if events is None else parse_events(events, source.resolve)
+    provenance = replace(source.provenance(target), interval=tick)
+    tally = Tally()
+    with _recorded(output, provenance, overwrite=overwrite) as (record, record_run, finish):
+
+        def take(readings: Iterable[Reading]) -> None:
+            kept = list(readings)
+            tally.add(kept)
+            record(kept)
+            if on_readings is not None:
+                on_readings(kept)
+
+        def end_run(info: RunInfo) -> None:
+            record_run(info)
+            if on_run is not None:
+                on_run(info)
+
+        measurement = measure(
+            source,
+            groups,
+            target,
+            repeat=repeat,
+            interval=tick,
+            duration=duration,
+            sink=take,
+            on_run=end_run,
+        )
+        finish(measurement)
+    return CountResult(
+        provenance=provenance,
+        counts=tally.counts(measurement.events, by_scope=by_scope),
+        runs=tuple(measurement.runs),
+        warnings=tuple(measurement.warnings),
+        exit_status=measurement.exit_status,
+        interrupted=measurement.interrupted,
+    )
+
+
+def _as_target(command: Sequence[str] | Target) -> Target:
+    if isinstance(command, str):
+        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
+    return Command(tuple(command)) if isinstance(command, Sequence) else command
+
+
+Recorder = tuple[Sink, Callable[[RunInfo], None], Callable[[Measurement], None]]
+
+
+@contextmanager
+def _recorded(
+    output: str | os.PathLike[str] | None, provenance: Provenance, *, overwrite: bool
+) -> Iterator[Recorder]:
+    """Yield what takes readings, runs and the end; without an output they do nothing."""
+    if output is None:
+        yield _ignore, _ignore, _ignore
+        return
+    from gnomon.recording import RecordingWriter
+
+    with RecordingWriter(output, provenance, overwrite=overwrite) as writer:
+
+        def finish(measurement: Measurement) -> None:
+            for info in measurement.events:
+                writer.add_event(info)
+            for text in measurement.warnings:
+                writer.warn(text)
+
+        yield writer.append, writer.add_run, finish
+
+
+def _ignore(_: object) -> None:
+    """Let it go: the tally has it."""

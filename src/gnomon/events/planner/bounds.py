@@ -1,0 +1,127 @@
+"""How few batches can be enough: lower bounds that hold for every plan.
+
+Three kinds of scarcity count. A taken-alone event fills a batch, as far as general
+counters go, so those add up with what the others need. The others need places on
+counters, and values in extra registers; for either, any set of places gives a bound: what
+is confined to the set, over its size (Hall). `flow.fewest_batches` finds the worst set.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gnomon.events.planner.flow import Bottleneck, fewest_batches
+from gnomon.events.planner.seating import Matching
+from gnomon.events.planner.words import counters_text, plural, registers_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gnomon.events.planner.needs import Demand, Need
+    from gnomon.events.planner.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number of batches that no plan can go below, and the reason in words."""
+
+    batches: int
+    reason: str
+
+
+def mixed_bound(problem: Problem) -> Bound:
+    """Return how many batches the events need that are not taken alone."""
+    counters = _counter_bottleneck(problem)
+    registers, names = _register_bottleneck(problem)
+    if registers.batches > counters.batches:
+        places = registers_text(names[i] for i in range(len(names)) if registers.places >> i & 1)
+        return Bound(
+            registers.batches,
+            f"{plural(registers.amount, 'value')} must go through {places},"
+            f" {registers.places.bit_count() - registers.taken} a batch",
+        )
+    if not counters.batches:
+        return Bound(0, "")
+    width = counters.places.bit_count() - counters.taken
+    left = " that anchors and watchdog leave" if counters.taken else ""
+    return Bound(
+        counters.batches,
+        f"{plural(counters.amount, 'event')} can only be counted on"
+        f" {counters_text(counters.places)}, {width} a batch{left}",
+    )
+
+
+def total_bound(problem: Problem, mixed: Bound) -> Bound:
+    """Return how many batches all events need together."""
+    alone = len(problem.alone)
+    reasons = []
+    if alone:
+        verb = "event needs" if alone == 1 else "events each need"
+        reasons.append(f"{alone} {verb} the general counters alone")
+    if mixed.reason:
+        reasons.append(mixed.reason)
+    return Bound(alone + mixed.batches, "; ".join(reasons))
+
+
+def _counter_bottleneck(problem: Problem) -> Bottleneck:
+    supplies = Counter(problem.choices)
+    anchors = [anchor.counters for anchor in problem.anchors]
+    return fewest_batches(list(supplies.items()), anchors, problem.spare, problem.counters)
+
+
+def _register_bottleneck(problem: Problem) -> tuple[Bottleneck, list[int]]:
+    """Return the bound by extra registers and the register of each place in it.
+
+    Events with the same value may share a register, but no more of them than one batch can
+    seat; so a value takes a register in at least that many batches.
+    """
+    names = sorted({r for n in (*problem.rest, *problem.anchors) for d in n.demands
+                    for r in d.registers})  # fmt: skip
+    place = {register: index for index, register in enumerate(names)}
+    pool = _pools(demand for need in (*problem.rest, *problem.anchors) for demand in need.demands)
+    held: dict[tuple[int, int], int] = {}
+    wanted: dict[tuple[int, int], list[Need]] = {}
+    reach: dict[tuple[int, int], int] = {}
+    for anchor in problem.anchors:
+        for demand in anchor.demands:
+            key = (pool[demand.registers[0]], demand.value)
+            held[key] = held.get(key, 0) | _bits(demand, place)
+    for need in problem.rest:
+        # On a fixed counter the event may run beside a taken-alone one: not counted here.
+        if need.fixed and problem.alone:
+            continue
+        for demand in need.demands:
+            key = (pool[demand.registers[0]], demand.value)
+            if key not in held:
+                wanted.setdefault(key, []).append(need)
+                reach[key] = reach.get(key, 0) | _bits(demand, place)
+    supplies: Counter[int] = Counter()
+    for key, needs in wanted.items():
+        supplies[reach[key]] += -(-len(needs) // together(needs, problem.anchors))
+    found = fewest_batches(list(supplies.items()), list(held.values()), {}, (1 << len(names)) - 1)
+    return found, names
+
+
+def together(needs: Sequence[Need], anchors: Sequence[Need]) -> int:
+    """Return how many of these events the counters of one batch can hold beside the anchors."""
+    matching = Matching()
+    for anchor in anchors:
+        matching.add(anchor.counters)
+    return sum(matching.add(need.counters) for need in needs)
+
+
+def _bits(demand: Demand, place: dict[int, int]) -> int:
+    return sum(1 << place[register] for register in set(demand.registers))
+
+
+def _pools(demands: Iterable[Demand]) -> dict[int, int]:
+    """Return a pool number for each register; registers that one demand names share it."""
+    pool: dict[int, int] = {}
+    for demand in demands:
+        joined = {pool[r] for r in demand.registers if r in pool}
+        number = min(joined, default=min(demand.registers))
+        pool.update({r: number for r, old in pool.items() if old in joined})
+        pool.update(dict.fromkeys(demand.registers, number))
+    return pool

@@ -1,0 +1,189 @@
+"""Plans: which events to count together in which run of the program, in as few runs as can be.
+
+Events that share counters by turns are only sampled in time. A plan avoids that: the
+program is run once for each batch, and every counter of a batch covers the whole run
+(Sterz, section 3.1). Each batch carries the counter of each of its events, which anyone
+can check, and the plan carries a bound that no plan can go below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from gnomon.errors import GnomonError, UsageError
+from gnomon.events.model import Event, Request
+from gnomon.events.planner.pmu import Counter, Pmu
+from gnomon.events.planner.unit import plan_unit
+from gnomon.events.planner.units import route
+from gnomon.events.planner.words import join, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gnomon.events.planner.seating import Placed
+    from gnomon.events.planner.unit import UnitPlan
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a request is counted; `counter` is None on a unit without a limit.
+
+    `registers` are the extra registers that carry the values the event needs.
+    """
+
+    request: Request
+    pmu: str
+    counter: Counter | None
+    registers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Events for one run of the program, and the proof that they fit: a seat for each."""
+
+    seats: tuple[Seat, ...]
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """What is counted, anchors first."""
+        return tuple(seat.request for seat in self.seats)
+
+    @property
+    def assignment(self) -> dict[Request, Counter | None]:
+        """The counter of each request."""
+        return {seat.request: seat.counter for seat in self.seats}
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaceable:
+    """A request that fits into no batch, and why."""
+
+    request: Request
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Batches that count every request once, and anchors in every one of them.
+
+    No plan for the same requests has fewer than `lower_bound` batches, for the reason in
+    `bound_reason`.
+    """
+
+    batches: tuple[Batch, ...]
+    lower_bound: int
+    bound_reason: str = ""
+    anchors: tuple[Request, ...] = ()
+    unplaceable: tuple[Unplaceable, ...] = ()
+
+    @property
+    def minimal(self) -> bool:
+        """Whether the number of batches is proved to be the least possible."""
+        return len(self.batches) == self.lower_bound
+
+    def batch_of(self, request: Request) -> int:
+        """Return the position of the first batch that counts a request."""
+        for position, batch in enumerate(self.batches):
+            if request in batch.requests:
+                return position
+        raise UsageError(f"{request.label} is in no batch of this plan")
+
+    def require_all(self) -> Plan:
+        """Return the plan itself, or raise an error that names what it could not place."""
+        if self.unplaceable:
+            lines = [f"{miss.request.label}: {miss.reason}" for miss in self.unplaceable]
+            raise GnomonError(
+                f"{plural(len(lines), 'event')} cannot be counted:\n  " + "\n  ".join(lines)
+            )
+        return self
+
+    def explain(self) -> str:
+        """Return the plan in a few sentences: how many batches, why, and what is missing."""
+        events = {seat.request for batch in self.batches for seat in batch.seats}
+        proof = "the fewest possible" if self.minimal else f"at least {self.lower_bound} are needed"
+        lines = [
+            f"{plural(len(events), 'event')} in"
+            f" {len(self.batches)} {'batch' if len(self.batches) == 1 else 'batches'}, {proof}."
+        ]
+        if self.bound_reason:
+            lines.append(f"Why not fewer: {self.bound_reason}.")
+        if self.anchors:
+            lines.append(f"In every batch: {join([anchor.label for anchor in self.anchors])}.")
+        lines += [f"Not placed: {miss.request.label}: {miss.reason}." for miss in self.unplaceable]
+        return "\n".join(lines)
+
+
+def plan(
+    requests: Iterable[Request | Event],
+    *pmus: Pmu,
+    anchors: Iterable[Request | Event] = (),
+    seed: int | None = None,
+) -> Plan:
+    """Return a plan that counts all requests on these units in as few batches as possible.
+
+    The first unit is the core's. Events of different units do not compete: their batches
+    run side by side. Anchors are in every batch, to tell drift between runs from a change.
+    The same requests give the same plan; a seed shuffles the order of the batches, so that
+    drift does not follow the order of the requests.
+    """
+    anchored = as_requests(anchors)
+    wanted = as_requests(requests)
+    routed = route([*anchored, *(r for r in wanted if r not in set(anchored))], pmus)
+    units = [
+        plan_unit(pmu, [r for r in found if r not in anchored], [r for r in found if r in anchored])
+        for pmu, found in routed.units
+    ]
+    lost = [r for r, _ in routed.lost if r in anchored]
+    if lost:
+        raise UsageError(f"cannot anchor {lost[0].label}: {dict(routed.lost)[lost[0]]}")
+    total = max((len(unit.batches) for unit in units), default=0)
+    if not total and any(request in anchored for request in wanted):
+        total = 1
+    order = {request: position for position, request in enumerate((*anchored, *wanted))}
+    batches = [_merge(units, position, order) for position in range(total)]
+    if seed is not None:
+        _shuffle(batches, seed)
+    bound = max((unit.bound for unit in units), key=lambda b: b.batches, default=None)
+    misses = {**dict(routed.lost), **{r: why for unit in units for r, why in unit.unplaceable}}
+    return Plan(
+        tuple(batches),
+        max(bound.batches if bound else 0, min(total, 1)),
+        bound.reason if bound else "",
+        anchored,
+        tuple(Unplaceable(request, misses[request]) for request in wanted if request in misses),
+    )
+
+
+def as_requests(things: Iterable[Request | Event]) -> tuple[Request, ...]:
+    """Return events and requests as requests, each once."""
+    found = []
+    for thing in things:
+        if not isinstance(thing, Request | Event):
+            raise UsageError(f"cannot plan {thing!r}: it is neither an event nor a request")
+        found.append(Request(thing) if isinstance(thing, Event) else thing)
+    return tuple(dict.fromkeys(found))
+
+
+def _merge(units: Sequence[UnitPlan], position: int, order: dict[Request, int]) -> Batch:
+    """Return what all units count in the same run."""
+    seats = []
+    for unit in units:
+        placed = unit.batches[position] if position < len(unit.batches) else unit.idle
+        seats += [_seat(unit.pmu, p) for p in placed if p.need.request is not None]
+    return Batch(tuple(sorted(seats, key=lambda seat: order[seat.request])))
+
+
+def _seat(pmu: Pmu, placed: Placed) -> Seat:
+    if placed.need.request is None:
+        raise ValueError("the watchdog has no seat of ours")
+    counter = Counter.of_index(placed.counter) if placed.counter >= 0 else None
+    return Seat(placed.need.request, pmu.name, counter, placed.registers)
+
+
+def _shuffle(items: list[_T], seed: int) -> None:
+    from random import Random
+
+    Random(seed).shuffle(items)

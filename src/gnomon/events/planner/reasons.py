@@ -1,0 +1,166 @@
+"""Why events do not fit together, in words a user can act on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gnomon.events.planner.needs import LDLAT_MSR, Demand, need_of, watchdog_of
+from gnomon.events.planner.pmu import FIXED, GENERAL_MASK, Watchdog
+from gnomon.events.planner.seating import Matching, allot, seat
+from gnomon.events.planner.words import counters_text, join, number, registers_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gnomon.events.model import Request
+    from gnomon.events.planner.needs import Need
+    from gnomon.events.planner.pmu import Pmu
+
+WATCHDOG_REMEDY = "they fit with the watchdog off: sysctl kernel.nmi_watchdog=0"
+SMT_REMEDY = (
+    "they fit with SMT off, which gives a thread all counters of its core:"
+    " echo off > /sys/devices/system/cpu/smt/control"
+)
+
+
+def diagnose(requests: Sequence[Request], pmu: Pmu) -> list[str]:
+    """Return the reasons why these events cannot be counted together; none if they can."""
+    needs = [need_of(request, pmu) for request in requests]
+    watchdog = watchdog_of(pmu)
+    held = [watchdog] if watchdog else []
+    reasons = [_without_counter(need, pmu) for need in needs if not need.counters]
+    needs = [need for need in needs if need.counters]
+    reasons += _modes(needs, pmu)
+    if seat([*held, *needs]) is None:
+        crowded = _alone(needs) + _registers(needs) + _counters(needs, held)
+        reasons += crowded or [f"{join([n.label for n in needs])} do not fit together"]
+    return reasons
+
+
+def remedies(requests: Sequence[Request], pmu: Pmu) -> list[str]:
+    """Return what the user can change about the machine so that the events fit together."""
+    watchdog_off = replace(pmu, watchdog=Watchdog.NONE)
+    smt_off = replace(pmu, smt_halved=False)
+    found = []
+    if pmu.watchdog is not Watchdog.NONE and not diagnose(requests, watchdog_off):
+        found.append(WATCHDOG_REMEDY)
+    if pmu.smt_halved and not diagnose(requests, smt_off):
+        found.append(SMT_REMEDY)
+    return found
+
+
+def _without_counter(need: Need, pmu: Pmu) -> str:
+    if need.request is None:
+        raise ValueError("a watchdog without a counter is no watchdog")
+    constraint = need.request.event.constraint
+    wanted = constraint.counters or 0
+    if constraint.fixed is not None:
+        wanted |= 1 << (FIXED + constraint.fixed)
+    if not wanted:
+        if constraint.counters is None:
+            return f"{need.label} needs a general counter, and {pmu.name} has none"
+        return f"no counter of {pmu.name} can count {need.label}"
+    has = counters_text(pmu.counters_mask) if pmu.counters_mask else "none"
+    halved = " while SMT is on" if pmu.smt_halved and wanted < 1 << (pmu.general or 0) else ""
+    return f"{need.label} needs {counters_text(wanted)}, but {pmu.name} has {has}{halved}"
+
+
+def modes_of(request: Request) -> tuple[bool, bool, bool]:
+    """Return the privilege levels that a request counts at."""
+    return request.modifiers.user, request.modifiers.kernel, request.modifiers.hypervisor
+
+
+def _modes(needs: Sequence[Need], pmu: Pmu) -> list[str]:
+    requests = [need.request for need in needs if need.request is not None]
+    reasons = []
+    exclusive = [request.label for request in requests if request.modifiers.exclusive]
+    if exclusive and len(requests) > 1:
+        reasons.append(
+            f"{join(exclusive)} {'asks' if len(exclusive) == 1 else 'ask'} for {pmu.name}"
+            " exclusively (modifier e), so nothing can be counted beside"
+        )
+    if pmu.same_modes:
+        modes = [modes_of(request) for request in requests]
+        others = [r.label for r, mode in zip(requests, modes, strict=True) if mode != modes[0]]
+        if others:
+            reasons.append(
+                f"all events on {pmu.name} must count at the same privilege levels:"
+                f" {join(others)} and {requests[0].label} do not"
+            )
+    return reasons
+
+
+def _alone(needs: Sequence[Need]) -> list[str]:
+    alone = [need.label for need in needs if need.alone and not need.fixed]
+    general = [need.label for need in needs if not need.alone and not need.fixed]
+    reasons = []
+    if len(alone) > 1:
+        reasons.append(f"{join(alone)} must each have the general counters alone")
+    if alone and general:
+        must = "must have the general counters alone" if len(alone) == 1 else "must be alone there"
+        verb = "needs one of them" if len(general) == 1 else "need some of them"
+        reasons.append(f"{join(alone)} {must}, but {join(general)} {verb}")
+    return reasons
+
+
+def _registers(needs: Sequence[Need]) -> list[str]:
+    demands = list(dict.fromkeys(demand for need in needs for demand in need.demands))
+    reasons = []
+    while allot(demands) is None:
+        clash = list(demands)
+        for demand in demands:
+            fewer = [other for other in clash if other != demand]
+            if allot(fewer) is None:
+                clash = fewer
+        reasons.append(_clash_text(needs, clash))
+        # With one of them gone, look whether others clash elsewhere.
+        demands = [d for d in demands if not set(d.registers) & set(clash[0].registers)]
+    return reasons
+
+
+def _clash_text(needs: Sequence[Need], clash: Sequence[Demand]) -> str:
+    names = join([need.label for need in needs if set(need.demands) & set(clash)])
+    registers = {register for demand in clash for register in demand.registers}
+    if registers == {LDLAT_MSR}:
+        cycles = join([str(value) for value in sorted(demand.value for demand in clash)])
+        return (
+            f"{names} use {number(len(clash))} load-latency thresholds ({cycles} cycles),"
+            " and the hardware has one at a time"
+        )
+    return (
+        f"{names} need {number(len(clash))} different values in"
+        f" {registers_text(registers)}, and each register holds one"
+    )
+
+
+def _counters(needs: Sequence[Need], held: Sequence[Need]) -> list[str]:
+    """Name sets of events that are more than the counters they are confined to."""
+    hard = [need for need in needs if need.alone and not need.fixed]
+    if hard:
+        # What cannot avoid the general counters was named already.
+        crowd = [hard[0], *(need.within(~GENERAL_MASK) for need in needs if need.fixed)]
+    else:
+        crowd = [need.within(~GENERAL_MASK) if need.alone else need for need in needs]
+    crowd = [*held, *crowd]
+    matching = Matching()
+    violators: dict[int, dict[int, None]] = {}
+    for need in crowd:
+        if not matching.add(need.counters):
+            events, counters = matching.blocked
+            violators.setdefault(counters, {}).update(dict.fromkeys(events))
+    return [
+        _violator_text([crowd[event] for event in sorted(events)], counters)
+        for counters, events in violators.items()
+    ]
+
+
+def _violator_text(needs: Sequence[Need], counters: int) -> str:
+    names = [need.label for need in needs if need.request is not None]
+    size = counters.bit_count()
+    text = f"{join(names)} can only be counted on {counters_text(counters)}"
+    if len(names) < len(needs):
+        text += ", which the watchdog holds" if size == 1 else ", one of which the watchdog holds"
+    if len(names) > 1:
+        text += f": {number(len(names))} events for {number(size)} counter{'s' * (size > 1)}"
+    return text

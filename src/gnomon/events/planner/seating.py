@@ -1,0 +1,139 @@
+"""One set: can these events be counted together, and on which counter does each one sit?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gnomon.events.planner.pmu import GENERAL_MASK, indices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gnomon.events.planner.needs import Demand, Need
+
+
+class Placed(NamedTuple):
+    """A need with the index of the counter that it sits on and the registers that serve it."""
+
+    need: Need
+    counter: int
+    registers: tuple[int, ...] = ()
+
+
+class Matching:
+    """A bipartite matching of events to counters that grows by augmenting paths.
+
+    An event that was matched stays matched, though not always on the same counter, so the
+    order of adding is an order of priority.
+    """
+
+    def __init__(self) -> None:
+        self.seats: list[int] = []
+        self._masks: list[int] = []
+        self._owner: dict[int, int] = {}
+        self._taken = 0
+        self.blocked: tuple[list[int], int] = ([], 0)
+
+    def add(self, mask: int) -> bool:
+        """Add an event that these counters can hold; tell whether it found a counter.
+
+        When it did not, `blocked` holds events, this one among them, and the counters that
+        they are confined to: one fewer than the events, and any event less would fit (a
+        minimal violator of Hall's condition).
+        """
+        self._masks.append(mask)
+        self.seats.append(-1)
+        queue = [len(self._masks) - 1]
+        reached_by: dict[int, int] = {}
+        seen = 0
+        for event in queue:
+            new = self._masks[event] & ~seen
+            free = new & ~self._taken
+            if free:
+                self._move_along(event, (free & -free).bit_length() - 1, reached_by)
+                return True
+            seen |= new
+            for counter in indices(new):
+                reached_by[counter] = event
+                queue.append(self._owner[counter])
+        self.blocked = (queue, seen)
+        return False
+
+    def _move_along(self, event: int, counter: int, reached_by: dict[int, int]) -> None:
+        self._taken |= 1 << counter
+        while True:
+            left = self.seats[event]
+            self.seats[event] = counter
+            self._owner[counter] = event
+            if left < 0:
+                return
+            counter, event = left, reached_by[left]
+
+
+def seat(needs: Sequence[Need]) -> list[Placed] | None:
+    """Return where each event sits when all are counted together, None when they do not fit."""
+    registers = allot(demand for need in needs for demand in need.demands)
+    if registers is None:
+        return None
+    for masks in layouts(needs):
+        matching = Matching()
+        if all(matching.add(mask) for mask in masks):
+            return [
+                Placed(need, counter, tuple(registers[demand] for demand in need.demands))
+                for need, counter in zip(needs, matching.seats, strict=True)
+            ]
+    return None
+
+
+def layouts(needs: Sequence[Need]) -> Iterator[list[int]]:
+    """Yield the counters left to each need, once for each way to keep taken-alone events alone.
+
+    Intel's lists define TakenAlone as "the remaining programmable counters are not
+    available to count any other events": the fixed counters are, and an event that sits on
+    a fixed counter itself is in nobody's way. The watchdog is exempt: it runs whatever we
+    count, so holding it to the rule would only forbid these events altogether.
+    """
+    alone = [position for position, need in enumerate(needs) if need.alone]
+    if not alone:
+        yield [need.counters for need in needs]
+        return
+    yield [need.fixed if need.alone else need.counters for need in needs]
+    for chosen in alone:
+        masks = [need.fixed for need in needs]
+        masks[chosen] = needs[chosen].general
+        watchdog = [position for position, need in enumerate(needs) if need.request is None]
+        # Beside a taken-alone event the watchdog costs nothing on a general counter.
+        for allowed in (GENERAL_MASK, -1) if watchdog else (-1,):
+            for position in watchdog:
+                masks[position] = needs[position].counters & allowed
+            yield list(masks)
+
+
+def allot(demands: Iterable[Demand]) -> dict[Demand, int] | None:
+    """Return a register for each demand so that no register holds two values, or None.
+
+    As in the kernel, events that want the same value share a register, and one that finds
+    its register taken tries the alternatives. Unlike the kernel this looks at all choices,
+    which for the two or three registers of a real unit are few.
+    """
+    todo = sorted(dict.fromkeys(demands), key=lambda demand: len(demand.registers))
+    held: dict[int, int] = {}
+    chosen: dict[Demand, int] = {}
+
+    def place(position: int) -> bool:
+        if position == len(todo):
+            return True
+        demand = todo[position]
+        # A register that has the value already costs nothing, so no other choice is better.
+        sharing = [r for r in demand.registers if held.get(r) == demand.value]
+        for register in sharing[:1] or [r for r in demand.registers if r not in held]:
+            chosen[demand] = register
+            fresh = register not in held
+            held[register] = demand.value
+            if place(position + 1):
+                return True
+            if fresh:
+                del held[register]
+        return False
+
+    return chosen if place(0) else None

@@ -1,0 +1,154 @@
+"""Parquet files written and read by DuckDB, each part whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import zlib
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnomon.errors import RecordingError
+from gnomon.recording._files import replacing, write_error
+from gnomon.recording._header import Part
+from gnomon.recording._tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from gnomon.recording._tables import Buffer
+
+_OPTIONS = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, USE_TMP_FILE false"
+_CHUNK = 1 << 20
+
+
+def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB of its own, in memory, that prints nothing."""
+    import duckdb
+
+    config: dict[str, str | bool | int | float | list[str]] = {}
+    if threads is not None:
+        config["threads"] = threads
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def write_part(connection: duckdb.DuckDBPyConnection, path: Path, buffer: Buffer) -> Part:
+    """Write the rows of a buffer to a new Parquet file."""
+    connection.register("buffer", buffer.arrays())
+    try:
+        columns = ", ".join(
+            f'CAST("{column.name}" AS {column.kind.value}) AS "{column.name}"'
+            for column in buffer.table.columns
+        )
+        return _copy(connection, f"SELECT {columns} FROM buffer", path, len(buffer))
+    finally:
+        connection.unregister("buffer")
+
+
+def merge_parts(parts: Sequence[Part], path: Path) -> Part:
+    """Write the rows of several parts of a folder, in their order, to one new Parquet file."""
+    # A connection of its own: DuckDB may cache by path, and descriptors are used again.
+    with ExitStack() as stack:
+        files = [stack.enter_context(OpenPart(path.parent, part)) for part in parts]
+        for file in files:
+            file.verify()
+        connection = stack.enter_context(connect(threads=1))
+        rows = sum(part.rows for part in parts)
+        return _copy(connection, f"SELECT * FROM {scan(files)}", path, rows)
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path, rows: int) -> Part:
+    import duckdb
+
+    try:
+        with replacing(path) as temporary:
+            connection.execute(f"COPY ({query}) TO {_quoted(str(temporary))} ({_OPTIONS})")
+            with temporary.open("rb") as stream:
+                size, crc32 = _checksum(stream.fileno())
+    except OSError as error:
+        raise write_error(path, error) from None
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        raise write_error(path, _as_os_error(error)) from None
+    return Part(path.name, rows, size, crc32)
+
+
+class OpenPart:
+    """A part held open, so that it stays readable even when its name is taken away."""
+
+    def __init__(self, folder: Path, part: Part) -> None:
+        self.part = part
+        self.path = folder / part.file
+        self._descriptor = os.open(self.path, os.O_RDONLY)
+        root = "/proc/self/fd" if Path("/proc/self/fd").exists() else "/dev/fd"
+        self.link = f"{root}/{self._descriptor}"
+
+    def __enter__(self) -> OpenPart:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def verify(self) -> None:
+        """Raise an error unless the file is, byte for byte, the one that was written."""
+        size = os.fstat(self._descriptor).st_size
+        if size < self.part.size:
+            raise damaged(self.path, f"it was cut off at {size:,} of {self.part.size:,} bytes")
+        if (size, self.part.crc32) != _checksum(self._descriptor):
+            raise damaged(self.path, "its content has changed since it was written")
+
+
+def damaged(path: Path, how: str) -> RecordingError:
+    """Return the error to show for a part that cannot be used."""
+    return RecordingError(
+        f"'{path}' is damaged, {how}: restore it from a copy, or open the recording with "
+        "salvage=True to read the other parts."
+    )
+
+
+def scan(files: Sequence[OpenPart]) -> str:
+    """Return the SQL that reads the rows of some parts in order."""
+    return f"read_parquet([{', '.join(_quoted(file.link) for file in files)}])"
+
+
+def create_view(connection: Any, name: str, files: Sequence[OpenPart]) -> None:
+    """Make the rows of some parts a view; without parts it is an empty one."""
+    if files:
+        query = f"SELECT * FROM {scan(files)}"
+    else:
+        columns = ", ".join(
+            f'CAST(NULL AS {column.kind.value}) AS "{column.name}"'
+            for column in TABLES[name].columns
+        )
+        query = f"SELECT {columns} WHERE false"
+    connection.execute(f'CREATE VIEW "{name}" AS {query}')
+
+
+def _checksum(descriptor: int) -> tuple[int, int]:
+    offset = crc = 0
+    while chunk := os.pread(descriptor, _CHUNK, offset):
+        crc = zlib.crc32(chunk, crc)
+        offset += len(chunk)
+    return offset, crc
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _as_os_error(error: Exception) -> OSError:
+    # DuckDB tells the system's error number only inside its message, if at all.
+    text = str(error)
+    if match := re.search(r'errno\\?"\s*:\s*\\?"(\d+)', text):
+        return OSError(int(match[1]), os.strerror(int(match[1])))
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES):
+        if os.strerror(number) in text:
+            return OSError(number, os.strerror(number))
+    return OSError(0, text.splitlines()[0])

@@ -1,0 +1,193 @@
+"""The tables that a recording holds, and the buffers that gather their rows."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from gnomon.errors import RecordingError
+from gnomon.recording.model import Reading, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Kind(Enum):
+    """What a column holds; the value is its type in DuckDB."""
+
+    INTEGER = "BIGINT"
+    ADDRESS = "UBIGINT"
+    TEXT = "VARCHAR"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One declared column of a table."""
+
+    name: str
+    kind: Kind = Kind.INTEGER
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A named table: its columns in the order of the fields of its row type.
+
+    `check` returns what is wrong with the columns of some rows, or nothing.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    check: Callable[[Sequence[tuple[Any, ...]]], str] = lambda _: ""
+
+
+_SENSIBLE = {(status, not status.has_value) for status in Status}
+
+
+def _check_readings(columns: Sequence[tuple[Any, ...]]) -> str:
+    fields = dict(zip(Reading._fields, columns, strict=True))
+    missing = [value is None for value in fields["value"]]
+    for status, is_missing in set(zip(fields["status"], missing, strict=True)) - _SENSIBLE:
+        if status not in set(Status):
+            return f"'{status}' is not a status"
+        # A count that is not there must never be taken for one that is, nor the reverse.
+        return f"a reading with status '{status}' has {'no' if is_missing else 'a'} value"
+    return ""
+
+
+READINGS = Table(
+    "readings",
+    (
+        Column("time"),
+        Column("event", Kind.TEXT),
+        Column("scope", Kind.TEXT),
+        Column("value", optional=True),
+        Column("enabled"),
+        Column("running"),
+        Column("status", Kind.TEXT),
+        Column("run"),
+        Column("batch"),
+    ),
+    _check_readings,
+)
+SAMPLES = Table(
+    "samples",
+    (
+        Column("time"),
+        Column("event", Kind.TEXT),
+        Column("pid"),
+        Column("tid"),
+        Column("cpu"),
+        Column("ip", Kind.ADDRESS, optional=True),
+        Column("address", Kind.ADDRESS, optional=True),
+        Column("weight", optional=True),
+        Column("source", Kind.TEXT),
+        Column("period"),
+        Column("run"),
+    ),
+)
+TABLES = {table.name: table for table in (READINGS, SAMPLES)}
+
+assert tuple(column.name for column in READINGS.columns) == Reading._fields
+assert tuple(column.name for column in SAMPLES.columns) == Sample._fields
+
+
+class Buffer:
+    """Rows of one table, kept as columns until they are written.
+
+    Rows count once `_rows` says so: a signal that stops an `append` half-way leaves the
+    buffer as it was.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._rows = 0
+        self._data = [array(_TYPECODES[column.kind]) for column in table.columns]
+        self._missing = [bytearray() for _ in table.columns]
+        self._codes: dict[str, int] = {}  # every text seen so far, over all text columns
+        self._texts: list[str] = []
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def append(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows: all of them, or none if one of them does not fit."""
+        if not rows:
+            return
+        try:
+            columns = list(zip(*rows, strict=True))
+            problem = self.table.check(columns)
+            converted = [
+                self._convert(column, cells)
+                for column, cells in zip(self.table.columns, columns, strict=True)
+            ]
+        except OverflowError:
+            problem = "a number does not fit in 64 bits"
+        except (TypeError, ValueError) as error:
+            problem = f"a row does not fit the table ({error})"
+        if problem:
+            raise RecordingError(f"cannot record {self.table.name}: {problem}; nothing was added.")
+        for number, (data, missing) in enumerate(converted):
+            del self._data[number][self._rows :]
+            del self._missing[number][self._rows :]
+            self._data[number].extend(data)
+            self._missing[number].extend(missing)
+        self._rows += len(rows)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the columns as numpy arrays, masked where a column may lack values."""
+        import numpy as np
+
+        texts = np.array(self._texts, dtype=object)
+        arrays: dict[str, Any] = {}
+        for column, data, missing in zip(
+            self.table.columns, self._data, self._missing, strict=True
+        ):
+            # Copied, since an array that lends its memory could not grow any more.
+            cells = np.array(np.frombuffer(data, dtype=data.typecode)[: self._rows])
+            if column.kind is Kind.TEXT:
+                cells = texts[cells]
+            elif column.optional:
+                mask = np.array(np.frombuffer(missing, dtype=np.bool_)[: self._rows])
+                cells = np.ma.MaskedArray(cells, mask=mask)
+            arrays[column.name] = cells
+        return arrays
+
+    def texts(self, name: str) -> list[str]:
+        """Return the different texts of a text column, in the order of first use."""
+        number = next(n for n, column in enumerate(self.table.columns) if column.name == name)
+        return [self._texts[code] for code in dict.fromkeys(self._data[number][: self._rows])]
+
+    def _convert(self, column: Column, cells: tuple[Any, ...]) -> tuple[array[int], bytes]:
+        # array, unlike numpy, refuses a float instead of cutting it off.
+        if column.kind is Kind.TEXT:
+            return array("q", [self._code(cell) for cell in cells]), b""
+        code = _TYPECODES[column.kind]
+        if not column.optional:
+            return array(code, cells), b""
+        return (
+            array(code, [0 if cell is None else cell for cell in cells]),
+            bytes([cell is None for cell in cells]),
+        )
+
+    def _code(self, text: str) -> int:
+        code = self._codes.get(text)
+        if code is None:
+            if not isinstance(text, str):
+                raise TypeError(f"{text!r} is not a text")
+            code = self._codes[str(text)] = len(self._texts)
+            self._texts.append(clean(text))
+        return code
+
+
+_TYPECODES = {Kind.INTEGER: "q", Kind.ADDRESS: "Q", Kind.TEXT: "q"}
+
+
+def clean(text: str) -> str:
+    """Return a text that can be stored: bytes that were not UTF-8 are written as escapes.
+
+    Python hands such bytes, in a command or a file name, on as lone surrogates.
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
