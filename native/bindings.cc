@@ -11,10 +11,13 @@
 
 #include "child.hh"
 #include "known_loop.hh"
+#include "no_region.hh"
 #include "perf_event.hh"
 #include "perf_group.hh"
 #include "perf_ring.hh"
 #include "perf_ticker.hh"
+#include "regions.hh"
+#include "user_read.hh"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -233,6 +236,46 @@ void bind_child(nb::module_& m) {
         .def_prop_ro("status", &Child::status);
 }
 
+[[noreturn]] void raise_state_error(const std::string& text) {
+    nb::object kind = nb::module_::import_("gnomon.errors").attr("StateError");
+    PyErr_SetString(kind.ptr(), text.c_str());
+    throw nb::python_error();
+}
+
+void bind_regions(nb::module_& m) {
+    nb::class_<Region>(m, "Region", "A named part of a program, counted while it is open.")
+        .def(nb::init<const std::string&>(), "name"_a)
+        .def("__enter__",
+             [](nb::handle self) {
+                 nb::inst_ptr<Region>(self)->begin();
+                 return nb::borrow(self);
+             })
+        .def("__exit__",
+             [](Region& region, nb::handle, nb::handle, nb::handle) {
+                 if (!region.end()) {
+                     region.abandon();
+                     raise_state_error("region '" + region.name() +
+                                       "' ends while another one is open inside it: regions "
+                                       "must be nested.");
+                 }
+             },
+             "kind"_a.none(), "error"_a.none(), "trace"_a.none())
+        .def("__call__",
+             [](nb::handle self, nb::handle function) {
+                 return nb::module_::import_("gnomon.instrument.regions")
+                     .attr("decorated")(self, function);
+             })
+        .def("begin", &Region::begin)
+        .def("end", &Region::end)
+        .def_prop_ro("name", &Region::name);
+    if (!add_no_region(m.ptr())) throw nb::python_error();
+    m.def("configure_regions", &configure_regions, "specs"_a, "names"_a, "folder"_a);
+    m.def("region_bytes", [] {
+        const std::string bytes = region_bytes();
+        return nb::bytes(bytes.data(), bytes.size());
+    });
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -249,9 +292,11 @@ NB_MODULE(_native, m) {
         });
     bind_perf(m);
     bind_child(m);
+    bind_regions(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,
           "Touch this many fresh pages, a page fault each.");
+    m.def("read_cycles", &read_clock, "The time stamp counter of this processor.");
     m.def("monotonic_ns", &monotonic_ns);
 }

@@ -90,10 +90,11 @@ Child::Child(const std::vector<std::string>& argv, const std::vector<std::string
 }
 
 Child::~Child() {
-    if (go_fd_ >= 0) close(go_fd_);  // an unreleased child reads end of file and leaves
+    if (go_fd_ >= 0) close(go_fd_);
     if (error_fd_ >= 0) close(error_fd_);
     if (!ended_) {
-        if (released_) ::kill(pid_, SIGKILL);
+        // A held child would leave at end of file, but a later one may hold a copy of the pipe.
+        ::kill(pid_, SIGKILL);
         reap(true);
     }
     if (pid_fd_ >= 0) close(pid_fd_);

@@ -11,12 +11,18 @@ namespace gnomon {
 
 namespace {
 
+// PERF_FORMAT_LOST came with Linux 6.0; its number is fixed even where the header is older.
+constexpr uint64_t format_lost = 1u << 4;
+
 void set_sampling(perf_event_attr& attr, const SampleSpec& sampling) {
     attr.freq = sampling.frequency;
     attr.sample_period = sampling.period;
     // The order of these bits fixes the order of the fields in a record: see perf_ring.cc.
     attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                       PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+                       PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+    // Asked to report the period, the kernel samples software events at every occurrence
+    // whatever the period is; a fixed one need not be reported anyway.
+    if (sampling.frequency) attr.sample_type |= PERF_SAMPLE_PERIOD;
     if (sampling.address) attr.sample_type |= PERF_SAMPLE_ADDR;
     if (sampling.callchain) attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     if (sampling.weight) attr.sample_type |= PERF_SAMPLE_WEIGHT;
@@ -58,7 +64,12 @@ int open_event(const EventSpec& spec, const SampleSpec* sampling, pid_t pid, int
     attr.exclude_host = spec.exclude_host;
     attr.precise_ip = static_cast<unsigned>(spec.precise);
     if (sampling) set_sampling(attr, *sampling);
+    if (sampling) attr.read_format |= format_lost;
     long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL && sampling) {
+        attr.read_format &= ~format_lost;
+        fd = syscall(SYS_perf_event_open, &attr, pid, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
+    }
     return fd < 0 ? -errno : static_cast<int>(fd);
 }
 

@@ -37,7 +37,8 @@ struct SampleSpec {
 };
 
 // Opens a disabled event and returns its descriptor, or minus errno.
-// `grouped` asks for the reading format of a whole group.
+// `grouped` asks for the reading format of a whole group. A sampled event reads as value,
+// enabled, running and, where the kernel tells it, the number of lost samples.
 int open_event(const EventSpec& spec, const SampleSpec* sampling, pid_t pid, int cpu,
                int leader_fd, bool grouped);
 

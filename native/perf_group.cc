@@ -1,5 +1,6 @@
 #include "perf_group.hh"
 
+#include <algorithm>
 #include <cerrno>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -17,6 +18,13 @@ namespace {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
+// A pinned event that could not stay on a counter is in error and reads as end of file.
+int read_whole(int fd, void* into, size_t bytes) {
+    const ssize_t got = ::read(fd, into, bytes);
+    if (got < 0) return errno;
+    return static_cast<size_t>(got) < bytes ? ENODATA : 0;
+}
+
 }  // namespace
 
 Group::Group(const std::vector<EventSpec>& specs, pid_t pid, int cpu, const Group* leader)
@@ -32,7 +40,6 @@ Group::Group(const std::vector<EventSpec>& specs, pid_t pid, int cpu, const Grou
         fds_.push_back(fd);
         if (leader_fd < 0) leader_fd = fd;
     }
-    buffer_.resize(size_ + 3);
 }
 
 Group::~Group() { close(); }
@@ -63,18 +70,19 @@ void Group::reset() {
 }
 
 int Group::read(uint64_t* out) {
-    const size_t words = grouped_ ? size_ + 3 : 3;
-    const ssize_t got = ::read(leader_fd(), buffer_.data(), words * sizeof(uint64_t));
-    if (got < 0) return errno;
-    // A pinned event that could not stay on a counter is in error and reads as end of file.
-    if (static_cast<size_t>(got) < words * sizeof(uint64_t)) return ENODATA;
-    if (grouped_) {  // number of events, enabled, running, values
-        for (size_t i = 0; i < size_ + 2; ++i) out[i] = buffer_[i + 1];
-    } else {  // value, enabled, running
-        out[0] = buffer_[1];
-        out[1] = buffer_[2];
-        out[2] = buffer_[0];
+    if (fds_.empty()) return EBADF;
+    if (!grouped_) {  // value, enabled, running
+        uint64_t words[3];
+        if (int error = read_whole(fds_.front(), words, sizeof words)) return error;
+        out[0] = words[1];
+        out[1] = words[2];
+        out[2] = words[0];
+        return 0;
     }
+    std::vector<uint64_t> words(size_ + 3);  // number of events, enabled, running, values
+    if (int error = read_whole(fds_.front(), words.data(), words.size() * sizeof(uint64_t)))
+        return error;
+    std::copy(words.begin() + 1, words.end(), out);
     return 0;
 }
 

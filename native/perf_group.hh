@@ -31,7 +31,8 @@ class Group {
 
     // Words in a reading: time enabled, time running, then one value an event.
     size_t words() const { return size_ + 2; }
-    // Returns 0 or errno. A pinned group that lost its counter reads as ENODATA.
+    // Returns 0 or errno. A pinned group that lost its counter reads as ENODATA. Threads may
+    // read at the same time.
     int read(uint64_t* out);
     // The same without a system call where the kernel lets user space read the counters.
     // Falls back to read() for events that are not on a counter at this moment.
@@ -41,7 +42,6 @@ class Group {
   private:
     std::vector<int> fds_;
     std::vector<perf_event_mmap_page*> pages_;
-    std::vector<uint64_t> buffer_;
     size_t size_ = 0;
     bool grouped_ = false;
 };

@@ -1,5 +1,6 @@
 #include "perf_ring.hh"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -77,6 +78,7 @@ Sampler::Sampler(const std::vector<EventSpec>& specs, const std::vector<SampleSp
 Sampler::~Sampler() { close(); }
 
 void Sampler::close() noexcept {
+    lost_ = lost();
     for (const Ring& ring : rings_) munmap(ring.memory, ring.bytes);
     rings_.clear();
     for (auto& event : fds_) {
@@ -116,12 +118,24 @@ std::vector<MappedFile> Sampler::take_maps() {
 void Sampler::totals(size_t event, uint64_t out[3]) const {
     out[0] = out[1] = out[2] = 0;
     for (int fd : fds_.at(event)) {
-        uint64_t words[3];
-        if (::read(fd, words, sizeof words) != static_cast<ssize_t>(sizeof words)) continue;
+        uint64_t words[4];  // the number of lost samples comes last, if at all
+        if (::read(fd, words, sizeof words) < static_cast<ssize_t>(3 * sizeof(uint64_t))) continue;
         out[0] += words[1];
         out[1] += words[2];
         out[2] += words[0];
     }
+}
+
+uint64_t Sampler::lost() const {
+    // The ring tells of losses only once there is room for a record, the kernel at any time.
+    uint64_t total = 0;
+    for (const auto& event : fds_)
+        for (int fd : event) {
+            uint64_t words[4];
+            if (::read(fd, words, sizeof words) == static_cast<ssize_t>(sizeof words))
+                total += words[3];
+        }
+    return std::max(lost_, total);
 }
 
 void Sampler::drain_ring(Ring& ring, SampleColumns& columns) {
@@ -179,7 +193,7 @@ void Sampler::take_sample(const unsigned char* body, SampleColumns& columns) {
     columns.address.push_back(how.address ? words.next64() : 0);
     columns.cpu.push_back(words.next32());
     words.next32();  // reserved
-    columns.period.push_back(words.next64());
+    columns.period.push_back(how.frequency ? words.next64() : how.period);
     if (how.callchain) {
         const uint64_t frames = words.next64();
         for (uint64_t i = 0; i < frames; ++i) columns.chain_frames.push_back(words.next64());

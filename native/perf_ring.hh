@@ -44,7 +44,8 @@ class Sampler {
     bool wait(int timeout_ms);
     SampleColumns drain();
     std::vector<MappedFile> take_maps();
-    uint64_t lost() const { return lost_; }
+    // Samples that did not fit into a ring, those not yet reported in it included.
+    uint64_t lost() const;
     uint64_t throttled() const { return throttled_; }
     // Sum of counts of one event over all CPUs, with the times, as three words.
     void totals(size_t event, uint64_t out[3]) const;

@@ -132,8 +132,7 @@ class Layout:
         for name, value in values.items():
             term = self.terms.get(name)
             if term is None and name in REGISTERS:
-                words[name] |= value
-                continue
+                term = Term(name, name, ((0, 63),))
             if term is None:
                 if not value:
                     continue

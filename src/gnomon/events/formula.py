@@ -141,7 +141,10 @@ class Formula:
         return masked(Columns(values).run(self.code))
 
     def gradient(self, values: Mapping[str, float | None]) -> tuple[Scalar, dict[str, Scalar]]:
-        """Return the value and its derivative by each name."""
+        """Return the value and its derivative by each name.
+
+        Where the operands of min or max are equal, the first one gives the slope.
+        """
         sloped = Slopes(Scalars(values)).run(self.code)
         return sloped.value, dict(sloped.slopes)
 

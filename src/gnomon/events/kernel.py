@@ -15,7 +15,9 @@ from gnomon.events.model import Event
 from gnomon.events.sysfs import DEVICES, Pmu, core_pmus, read_pmus
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})")
-_BREAKPOINT = re.compile(r"mem:(0x[0-9a-fA-F]+|\d+)(?:/(\d+))?(?::([rwx]{1,3}))?")
+_BREAKPOINT = re.compile(
+    r"mem:(0x[0-9a-fA-F]{1,16}|[0-9]{1,20})(?:/([0-9]{1,3}))?(?::([rwx]{1,3}))?"
+)
 _ACCESS = {"r": 1, "w": 2, "x": 4}
 
 
@@ -120,7 +122,19 @@ class KernelCatalogue:
             raise UsageError(
                 f"'{name}' names a unit '{unit}' that this kernel does not have: it has {known}."
             )
-        return tuple(pmu.event(terms) for pmu in pmus)
+        return tuple(self._generic_on(pmu, terms) or pmu.event(terms) for pmu in pmus)
+
+    def _generic_on(self, pmu: Pmu, name: str) -> Event | None:
+        """Find `cpu_core/cycles/`: a generic event on one kind of core."""
+        event = self._generic.get(name.lower())
+        if event is None or event.encoding is None or event.encoding.pmu != "cpu":
+            return None
+        if name in pmu.event_names() or pmu not in self.core_pmus:
+            return None
+        split = self._on_each_core_kind(event)
+        if len(split) > 1:
+            return next(e for e in split if e.encoding and e.encoding.pmu == pmu.name)
+        return event.renamed(f"{pmu.name}/{name}/")
 
     def _raw(self, name: str) -> tuple[Event, ...]:
         match = _RAW.fullmatch(name)
@@ -142,7 +156,10 @@ class KernelCatalogue:
         length = int(match[2] or (8 if access & 4 else 4))
         if length not in (1, 2, 4, 8):
             raise UsageError(f"'{name}' watches {length} bytes: hardware can do 1, 2, 4 or 8.")
-        return (generic.breakpoint_event(name, int(match[1], 0), length, access),)
+        address = int(match[1], 16 if match[1].startswith("0x") else 10)
+        if address >= 1 << 64:
+            raise UsageError(f"'{name}' is beyond the end of memory: an address has 64 bits.")
+        return (generic.breakpoint_event(name, address, length, access),)
 
     def _bare_pmu_event(self, name: str) -> tuple[Event, ...]:
         """Find `mem-loads` as well as `cpu/mem-loads/`."""

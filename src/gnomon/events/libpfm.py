@@ -194,6 +194,7 @@ class Libpfm:
 
     def native_events(self, pmu: str) -> Iterator[NativeEvent]:
         """Yield the events of a PMU with their unit masks."""
+        self._require_open()
         unit = self.pmu(pmu)
         number = unit.first if unit.events else -1
         while number != -1:

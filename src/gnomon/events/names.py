@@ -102,6 +102,8 @@ class NameIndex:
         whole: comparing all of them would take a second with ten thousand events.
         """
         inner = _IN_SLASHES.fullmatch(name.strip())
+        if inner and "=" in inner[2]:
+            return ()
         wanted = _fold((inner[2] if inner else name).rpartition("::")[2])
         scores: dict[int, float] = {}
         for word in _words(wanted):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import UsageError
+from gnomon.events.model import Scope
 from gnomon.events.perfmon_core import core_entry
 from gnomon.events.perfmon_uncore import uncore_entry
 from gnomon.events.perfmon_values import BadEntryError, Context, Entry, Values
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gnomon.events.model import Event
+
+__all__ = ["Cpu", "Entry", "EventList", "ListFile", "available_cpus", "host_cpuid", "load"]
 
 MAPFILE = "mapfile.csv"
 CPUINFO = Path("/proc/cpuinfo")
@@ -159,6 +162,9 @@ def load(
         context = Context(chosen.code, pmu, libpfm if file.is_core else "", smt, amd)
         for path in [file.path] if file.path.is_file() else sorted(file.path.glob("*.json")):
             entries.extend(_read_list(path, context))
+    if not uncore:
+        # perf's folders hold all units of a CPU together.
+        entries = [entry for entry in entries if entry.event.scope is not Scope.SOCKET]
     return EventList(chosen.code, tuple(entries), tuple(wanted))
 
 
@@ -220,6 +226,8 @@ def _rows(mapfile: Path) -> Iterator[tuple[str, str, str, str, str]]:
                 f"{mapfile}:{number}: expected model, version, file and type, found {row}"
             )
         model, version, name, kind = (cell.strip() for cell in row[:4])
+        # perf's map files use POSIX classes, which Python does not know.
+        model = model.replace("[:xdigit:]", "0-9A-Fa-f")
         try:
             re.compile(model)
         except re.error as error:

@@ -97,9 +97,9 @@ class Values:
         mask, fixed = 0, None
         for part in self.text(key).lower().split(","):
             match = re.fullmatch(r"\s*(fixed counter|fixed)?\s*(\d*)\s*", part)
-            if not match or not (match[1] or match[2]):
+            number = int(match[2] or 0) if match and (match[1] or match[2]) else 64
+            if not match or number >= (32 if match[1] else 64):
                 raise BadEntryError(f"{key} '{self.text(key)}' names no counters")
-            number = int(match[2] or 0)
             if match[1] or number >= 32:
                 fixed = number % 32
             else:

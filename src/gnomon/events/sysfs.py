@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,9 @@ from gnomon.errors import UsageError
 from gnomon.events.model import Event, Kind, PerfEncoding, Scope
 
 DEVICES = Path("/sys/bus/event_source/devices")
+_CPU_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_MOST_CPUS = 1 << 16
+_BITS = re.compile(r"([0-9]{1,2})(?:-([0-9]{1,2}))?")
 _CONFIG_WORDS = ("config", "config1", "config2")
 # Described elsewhere, by name: generic.py and tracepoints.py.
 _OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
@@ -19,13 +23,12 @@ _OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
 def parse_cpu_list(text: str) -> tuple[int, ...]:
     """Return the CPU numbers in a list such as `0-3,8`."""
     cpus: list[int] = []
-    for part in text.strip().split(","):
-        if not part:
-            continue
-        first, _, last = part.partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+    for part in filter(None, text.strip().split(",")):
+        match = _CPU_RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < _MOST_CPUS:
             raise UsageError(f"'{text.strip()}' is not a list of CPUs: write it as in 0-3,8.")
-        cpus.extend(range(int(first), int(last or first) + 1))
+        cpus.extend(range(first, last + 1))
     return tuple(cpus)
 
 
@@ -110,7 +113,10 @@ class Pmu:
     def events(self) -> Iterator[Event]:
         """Yield the events that the kernel names for this unit and that need no parameter."""
         for name in self.event_names():
-            event = self.named_event(name)
+            try:
+                event = self.named_event(name)
+            except UsageError:  # in terms that only a newer gnomon understands
+                continue
             if event.encoding is not None:
                 yield event
 
@@ -129,23 +135,19 @@ class Pmu:
         )
 
     def encode(self, terms: str) -> PerfEncoding:
-        """Return the numbers for terms such as `event=0x3c,umask=1,edge`."""
+        """Return the numbers for terms such as `event=0x3c,umask=1,edge`.
+
+        A term next to the name of an event replaces what the kernel wrote for it, as in
+        `mem-loads,ldlat=30`.
+        """
         words = dict.fromkeys(_CONFIG_WORDS, 0)
-        for term in filter(None, (t.strip() for t in terms.split(","))):
-            key, equals, text = term.partition("=")
-            if not equals and key in self.event_names():
-                named = self.named_event(key).encoding
-                if named is None:
-                    raise UsageError(f"event '{key}' of unit '{self.name}' needs a parameter.")
-                words["config"] |= named.config
-                words["config1"] |= named.config1
-                words["config2"] |= named.config2
-                continue
-            value = _number(text, key) if equals else 1
+        for key, text in self._spelled_out(terms).items():
+            value = _number(text, key)
+            where = f"{self.name}/{key}={text}/"
             if key in _CONFIG_WORDS:
-                words[key] |= value
+                _place(words, f"{key}:0-63", words[key] | value, where)
             elif key in self.format:
-                _place(words, self.format[key], value, f"{self.name}/{term}/")
+                _place(words, self.format[key], value, where)
             else:
                 known = ", ".join((*self.format, *_CONFIG_WORDS))
                 raise UsageError(f"unit '{self.name}' has no term '{key}': it knows {known}.")
@@ -153,21 +155,48 @@ class Pmu:
             self.name, self.type, words["config"], words["config1"], words["config2"]
         )
 
+    def _spelled_out(self, terms: str) -> dict[str, str]:
+        """Return terms and their values, with the names of events replaced by their terms."""
+        named: dict[str, str] = {}
+        given: dict[str, str] = {}
+        names = self.event_names()
+        for key, text in _terms(terms):
+            if text is None and key in names:
+                kernels = _terms(_read(self.path / "events" / key) or "")
+                named |= {term: value or "1" for term, value in kernels}
+            else:
+                given[key] = "1" if text is None else text
+        values = named | given
+        open_terms = [key for key, text in values.items() if text == "?"]
+        if open_terms:
+            raise UsageError(
+                f"'{self.name}/{terms}/' leaves {' and '.join(open_terms)} open: "
+                f"give a number, as in {open_terms[0]}=1."
+            )
+        return values
+
+
+def _terms(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the terms in a list and what stands after their equals signs."""
+    for term in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = term.partition("=")
+        yield key.strip(), value.strip() if equals else None
+
 
 def _place(words: dict[str, int], layout: str, value: int, where: str) -> None:
-    """Put a value's bits where a format such as `config:0-7,21` wants them."""
-    word, _, ranges = layout.partition(":")
-    if word not in words:
-        raise UsageError(f"'{where}' needs the kernel's field {word}, which is not supported.")
+    """Put a value's bits where a format such as `config:0-7,21` wants them, low bits first."""
+    word, _, spans = layout.partition(":")
+    ranges = [_BITS.fullmatch(span) for span in spans.split(",")]
+    if word not in words or None in ranges:
+        raise UsageError(f"'{where}' needs the kernel's field {layout}, which is not supported.")
     rest = value
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
-        width = high - low + 1
-        words[word] |= (rest & ((1 << width) - 1)) << low
-        rest >>= width
-    if rest or value < 0:
-        raise UsageError(f"the value in '{where}' is too large for its bits ({layout}).")
+    # perf fills the bits in ascending order, in whatever order the kernel lists them.
+    for low, high in sorted((int(r[1]), int(r[2] or r[1])) for r in ranges if r):
+        mask = (1 << (high - low + 1)) - 1
+        words[word] = words[word] & ~(mask << low) | (rest & mask) << low
+        rest >>= high - low + 1
+    if rest:
+        raise UsageError(f"the value in '{where}' does not fit into its bits ({layout}).")
 
 
 def read_pmus(devices: Path = DEVICES) -> dict[str, Pmu]:

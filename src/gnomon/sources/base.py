@@ -178,8 +178,12 @@ class Source(Protocol):
         """Return a sensible choice of what can be counted here."""
         ...
 
-    def open(self, groups: Sequence[Group], target: Target) -> Counting:
-        """Set up a measurement; what cannot be counted is reported in its readings."""
+    def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> Counting:
+        """Set up a measurement; what cannot be counted is reported in its readings.
+
+        With `exact` every event must be on a counter all the time: what cannot be is an
+        error with the reason, here or when it is read.
+        """
         ...
 
     def provenance(self, target: Target) -> Provenance:

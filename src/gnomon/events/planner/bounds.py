@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.events.planner.flow import Bottleneck, fewest_batches
 from gnomon.events.planner.seating import Matching
-from gnomon.events.planner.words import counters_text, plural, registers_text
+from gnomon.events.planner.words import counters_text, join, plural, registers_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +45,9 @@ def mixed_bound(problem: Problem) -> Bound:
     if not counters.batches:
         return Bound(0, "")
     width = counters.places.bit_count() - counters.taken
-    left = " that anchors and watchdog leave" if counters.taken else ""
+    held = [a.request is None for a in problem.anchors if not a.counters & ~counters.places]
+    beside = ["the anchors"] * (not all(held)) + ["the watchdog"] * any(held)
+    left = f" beside {join(beside)}" if beside else ""
     return Bound(
         counters.batches,
         f"{plural(counters.amount, 'event')} can only be counted on"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.events.planner.plan import Batch, as_requests, plan
+from gnomon.errors import UsageError
+from gnomon.events.planner.plan import as_requests, plan
 from gnomon.events.planner.reasons import diagnose, remedies
 from gnomon.events.planner.units import route
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gnomon.events.model import Event, Request
+    from gnomon.events.planner.plan import Batch, Seat
     from gnomon.events.planner.pmu import Pmu
 
 
@@ -24,6 +26,7 @@ class Fit:
     0 when some cannot be counted at all.
     """
 
+    requests: tuple[Request, ...]
     batch: Batch | None
     reasons: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
@@ -40,14 +43,13 @@ class Fit:
     @property
     def text(self) -> str:
         """The answer as sentences, one a line."""
+        several = len(self.requests) > 1
         if self.batch is not None:
-            where = (
-                f"{seat.request.label} on {seat.counter}" if seat.counter else seat.request.label
-                for seat in self.batch.seats
-            )
-            return f"These events fit together: {', '.join(where)}."
-        lines = ["These events do not fit together:", *(f"  - {r}." for r in self.reasons)]
-        lines += [f"Remedy: {remedy}" for remedy in self.remedies]
+            head = "These events fit together" if several else "This event can be counted"
+            return f"{head}: {', '.join(map(_seat_text, self.batch.seats))}."
+        head = "These events do not fit together:" if several else "This event cannot be counted:"
+        lines = [head, *(f"  - {reason}." for reason in self.reasons)]
+        lines += [f"Remedy: {remedy}." for remedy in self.remedies]
         if self.batches:
             lines.append(f"As they are, {self.batches} batches count all of them.")
         return "\n".join(lines)
@@ -56,18 +58,23 @@ class Fit:
 def explain_fit(events: Iterable[Request | Event], *pmus: Pmu) -> Fit:
     """Tell whether events fit together in one set on these units, and why if they do not."""
     requests = as_requests(events)
+    if not requests:
+        raise UsageError("there are no events to fit together")
     routed = route(requests, pmus)
     reasons = [f"{request.label}: {why}" for request, why in routed.lost]
-    crowded = []
+    cures: list[str] | None = [] if routed.lost else None
     for pmu, found in routed.units:
         if not pmu.unlimited and (why := diagnose(found, pmu)):
             reasons += why
-            crowded.append((found, pmu))
+            helpful = remedies(found, pmu)
+            # A change to the machine helps only if it helps on every unit that is short.
+            cures = helpful if cures is None else [cure for cure in cures if cure in helpful]
     whole = plan(requests, *pmus)
     if not reasons:
-        return Fit(whole.batches[0] if whole.batches else Batch(()))
-    # A change to the machine helps only if it helps on every unit that is short.
-    cures = [remedies(found, pmu) for found, pmu in crowded]
-    shared = [cure for cure in (cures[0] if cures else []) if all(cure in c for c in cures)]
+        return Fit(requests, whole.batches[0])
     batches = 0 if whole.unplaceable else len(whole.batches)
-    return Fit(None, tuple(reasons), () if routed.lost else tuple(shared), batches)
+    return Fit(requests, None, tuple(reasons), tuple(cures or ()), batches)
+
+
+def _seat_text(seat: Seat) -> str:
+    return f"{seat.request.label} on {seat.counter}" if seat.counter else seat.request.label

@@ -42,7 +42,10 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Events for one run of the program, and the proof that they fit: a seat for each."""
+    """Events for one run of the program, and the proof that they fit: a seat for each.
+
+    The kernel chooses counters itself; the seats show that there is a choice that works.
+    """
 
     seats: tuple[Seat, ...]
 
@@ -103,7 +106,7 @@ class Plan:
     def explain(self) -> str:
         """Return the plan in a few sentences: how many batches, why, and what is missing."""
         events = {seat.request for batch in self.batches for seat in batch.seats}
-        proof = "the fewest possible" if self.minimal else f"at least {self.lower_bound} are needed"
+        proof = "the fewest possible" if self.minimal else f"the bound is {self.lower_bound}"
         lines = [
             f"{plural(len(events), 'event')} in"
             f" {len(self.batches)} {'batch' if len(self.batches) == 1 else 'batches'}, {proof}."

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from gnomon.events.planner.needs import Need
     from gnomon.events.planner.pmu import Pmu
 
-WATCHDOG_REMEDY = "they fit with the watchdog off: sysctl kernel.nmi_watchdog=0"
+WATCHDOG_REMEDY = "switch the watchdog off (sysctl kernel.nmi_watchdog=0)"
 SMT_REMEDY = (
-    "they fit with SMT off, which gives a thread all counters of its core:"
-    " echo off > /sys/devices/system/cpu/smt/control"
+    "switch SMT off (echo off > /sys/devices/system/cpu/smt/control),"
+    " which gives a thread all counters of its core"
 )
 
 
@@ -61,7 +61,7 @@ def _without_counter(need: Need, pmu: Pmu) -> str:
         if constraint.counters is None:
             return f"{need.label} needs a general counter, and {pmu.name} has none"
         return f"no counter of {pmu.name} can count {need.label}"
-    has = counters_text(pmu.counters_mask) if pmu.counters_mask else "none"
+    has = counters_text(pmu.counters_mask, "and") if pmu.counters_mask else "none"
     halved = " while SMT is on" if pmu.smt_halved and wanted < 1 << (pmu.general or 0) else ""
     return f"{need.label} needs {counters_text(wanted)}, but {pmu.name} has {has}{halved}"
 
@@ -94,14 +94,14 @@ def _modes(needs: Sequence[Need], pmu: Pmu) -> list[str]:
 def _alone(needs: Sequence[Need]) -> list[str]:
     alone = [need.label for need in needs if need.alone and not need.fixed]
     general = [need.label for need in needs if not need.alone and not need.fixed]
-    reasons = []
-    if len(alone) > 1:
-        reasons.append(f"{join(alone)} must each have the general counters alone")
-    if alone and general:
-        must = "must have the general counters alone" if len(alone) == 1 else "must be alone there"
+    if not alone or len(alone) + len(general) < 2:
+        return []
+    each = " each" if len(alone) > 1 else ""
+    text = f"{join(alone)} must{each} have the general counters alone"
+    if general:
         verb = "needs one of them" if len(general) == 1 else "need some of them"
-        reasons.append(f"{join(alone)} {must}, but {join(general)} {verb}")
-    return reasons
+        text += f", but {join(general)} {verb}"
+    return [text]
 
 
 def _registers(needs: Sequence[Need]) -> list[str]:
@@ -161,6 +161,7 @@ def _violator_text(needs: Sequence[Need], counters: int) -> str:
     text = f"{join(names)} can only be counted on {counters_text(counters)}"
     if len(names) < len(needs):
         text += ", which the watchdog holds" if size == 1 else ", one of which the watchdog holds"
-    if len(names) > 1:
+        size -= 1
+    if len(names) > 1 and size:
         text += f": {number(len(names))} events for {number(size)} counter{'s' * (size > 1)}"
     return text

@@ -113,10 +113,14 @@ def allot(demands: Iterable[Demand]) -> dict[Demand, int] | None:
     """Return a register for each demand so that no register holds two values, or None.
 
     As in the kernel, events that want the same value share a register, and one that finds
-    its register taken tries the alternatives. Unlike the kernel this looks at all choices,
-    which for the two or three registers of a real unit are few.
+    its register taken tries the alternatives. Unlike the kernel this tries all choices
+    that differ: registers that the same demands name are alike.
     """
     todo = sorted(dict.fromkeys(demands), key=lambda demand: len(demand.registers))
+    kind: dict[int, int] = {}
+    for position, demand in enumerate(todo):
+        for register in set(demand.registers):
+            kind[register] = kind.get(register, 0) | 1 << position
     held: dict[int, int] = {}
     chosen: dict[Demand, int] = {}
 
@@ -125,15 +129,17 @@ def allot(demands: Iterable[Demand]) -> dict[Demand, int] | None:
             return True
         demand = todo[position]
         # A register that has the value already costs nothing, so no other choice is better.
-        sharing = [r for r in demand.registers if held.get(r) == demand.value]
-        for register in sharing[:1] or [r for r in demand.registers if r not in held]:
+        for register in demand.registers:
+            if held.get(register) == demand.value:
+                chosen[demand] = register
+                return place(position + 1)
+        free = {kind[register]: register for register in demand.registers if register not in held}
+        for register in free.values():
             chosen[demand] = register
-            fresh = register not in held
             held[register] = demand.value
             if place(position + 1):
                 return True
-            if fresh:
-                del held[register]
+            del held[register]
         return False
 
     return chosen if place(0) else None

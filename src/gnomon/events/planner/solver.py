@@ -26,5 +26,8 @@ def solve(problem: Problem) -> tuple[list[list[Placed]], Bound]:
         if found is None:
             found = pack(problem, batches)
         if found is not None:
-            return found, total_bound(problem, bound)
+            anchors = {anchor.request for anchor in problem.anchors}
+            # Rules of thumb may leave a batch empty when they needed one more elsewhere.
+            used = [b for b in found if any(placed.need.request not in anchors for placed in b)]
+            return used, total_bound(problem, bound)
     raise AssertionError("unreachable")

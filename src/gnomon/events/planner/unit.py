@@ -39,15 +39,9 @@ def plan_unit(pmu: Pmu, requests: Sequence[Request], anchors: Sequence[Request])
     """Plan requests on one unit, with all anchors in every batch."""
     if pmu.unlimited:
         idle = _loose(anchors)
-        batches = ((*idle, *_loose(requests)),) if requests else ()
-        return UnitPlan(pmu, batches, idle, Bound(len(batches), ""))
-    clash = diagnose(anchors, pmu)
-    watchdog = watchdog_of(pmu)
-    held = [watchdog] if watchdog else []
-    settled = settle_anchors([*held, *(need_of(anchor, pmu) for anchor in anchors)])
-    if clash or settled is None:
-        raise UsageError(f"the anchors do not fit into one batch on {pmu.name}: {_text(clash)}")
-    fixed_anchors, left = settled
+        loose = ((*idle, *_loose(requests)),) if requests else ()
+        return UnitPlan(pmu, loose, idle, Bound(len(loose), ""))
+    held, left = _hold_anchors(pmu, anchors)
     unplaceable: list[tuple[Request, str]] = []
     classes: dict[object, list[Need]] = {}
     fits: dict[tuple[object, ...], bool] = {}
@@ -55,27 +49,47 @@ def plan_unit(pmu: Pmu, requests: Sequence[Request], anchors: Sequence[Request])
         need = need_of(request, pmu).within(left)
         key = (need.counters, need.alone, need.demands)
         if key not in fits:
-            fits[key] = seat([need, *fixed_anchors]) is not None
+            fits[key] = seat([need, *held]) is not None
         apart = _class_of(request, pmu)
         if fits[key] and not (anchors and apart != _class_of(anchors[0], pmu)):
             classes.setdefault(apart, []).append(need)
         else:
             unplaceable.append((request, _why_not(request, anchors, pmu)))
+    solved = [_solve(needs, held, pmu) for needs in classes.values()]
     order = {request: position for position, request in enumerate(requests)}
-    batches_found: list[list[Placed]] = []
-    bounds = []
-    for needs in classes.values():
-        found, bound = solve(make_problem(needs, fixed_anchors, pmu.counters_mask))
-        batches_found += found
-        bounds.append(bound)
-    batches_found.sort(key=lambda batch: _first(batch, order))
     return UnitPlan(
         pmu,
-        tuple(tuple(batch) for batch in batches_found),
-        tuple(seat(fixed_anchors) or ()),
-        _sum(bounds, pmu),
+        tuple(
+            sorted(
+                (tuple(batch) for batches, _ in solved for batch in batches),
+                key=lambda batch: _first(batch, order),
+            )
+        ),
+        tuple(seat(held) or ()),
+        _sum([bound for _, bound in solved], pmu),
         tuple(unplaceable),
     )
+
+
+def _hold_anchors(pmu: Pmu, anchors: Sequence[Request]) -> tuple[tuple[Need, ...], int]:
+    """Return what every batch holds, the watchdog included, and the counters left to others."""
+    clash = diagnose(anchors, pmu)
+    watchdog = watchdog_of(pmu)
+    needs = [need_of(anchor, pmu) for anchor in anchors]
+    settled = settle_anchors([watchdog, *needs] if watchdog else needs)
+    if clash or settled is None:
+        raise UsageError(f"the anchors do not fit into one batch on {pmu.name}: {_text(clash)}")
+    return settled
+
+
+def _solve(
+    needs: Sequence[Need], anchors: tuple[Need, ...], pmu: Pmu
+) -> tuple[list[list[Placed]], Bound]:
+    if len(needs) + len(anchors) <= pmu.counters_mask.bit_count():
+        together = seat([*needs, *anchors])
+        if together is not None:
+            return [together], Bound(1, "")
+    return solve(make_problem(needs, anchors, pmu.counters_mask))
 
 
 def _class_of(request: Request, pmu: Pmu) -> object:
@@ -99,7 +113,7 @@ def _sum(bounds: Sequence[Bound], pmu: Pmu) -> Bound:
     apart = f"{plural(len(bounds), 'part')} of the events on {pmu.name} cannot be mixed"
     return Bound(
         sum(bound.batches for bound in bounds),
-        "; ".join([apart, *dict.fromkeys(bound.reason for bound in bounds)]),
+        "; ".join([apart, *dict.fromkeys(bound.reason for bound in bounds if bound.reason)]),
     )
 
 

@@ -37,8 +37,8 @@ def join(names: Sequence[str], most: int = 6) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def counters_text(mask: int) -> str:
-    """Return a counter set as a phrase: `counters 0 to 3 and fixed counter 1`."""
+def counters_text(mask: int, link: str = "or") -> str:
+    """Return a counter set as a phrase: `counters 0 to 3 or fixed counter 1`."""
     general = indices(mask & GENERAL_MASK)
     fixed = [index - FIXED for index in indices(mask & ~GENERAL_MASK)]
     parts = []
@@ -46,7 +46,7 @@ def counters_text(mask: int) -> str:
         parts.append(f"counter{'s' * (len(general) > 1)} {_range(general)}")
     if fixed:
         parts.append(f"fixed counter{'s' * (len(fixed) > 1)} {_range(fixed)}")
-    return " or ".join(parts) or "no counter"
+    return f" {link} ".join(parts) or "no counter"
 
 
 def registers_text(registers: Iterable[int]) -> str:

@@ -118,6 +118,8 @@ def parse(text: str, file: str) -> ImportedData:
             blocks.append(_Block(kind, what, int(header["runs"] or 1)))
         elif elapsed := _ELAPSED.fullmatch(line):
             blocks[-1].elapsed = _perf.nanoseconds(elapsed["time"])
+        elif _KNOWN.fullmatch(line):
+            continue
         elif more := _MORE.fullmatch(line):
             # A title, or a number that perf derived; the latter may carry what belongs to
             # the event above it.
@@ -126,7 +128,7 @@ def parse(text: str, file: str) -> ImportedData:
                 last.percent = last.percent or more["percent"] or ""
         elif match := _LINE.fullmatch(line):
             blocks[-1].lines.append(_line(match))
-        elif not _KNOWN.fullmatch(line):
+        else:
             draft.skip(count, line)
     return _finish(draft, blocks, created)
 

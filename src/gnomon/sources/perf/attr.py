@@ -17,6 +17,7 @@ def event_spec(
     inherit: bool = False,
     enable_on_exec: bool = False,
     user_only: bool = False,
+    pinned: bool = False,
 ) -> _native.EventSpec:
     """Return the kernel's description of an event; `user_only` leaves out what needs rights."""
     encoding = request.event.encoding
@@ -36,7 +37,7 @@ def event_spec(
     # Precise events cannot see into guests, and the kernel refuses to pretend otherwise.
     spec.exclude_guest = not modifiers.guest or modifiers.precise > 0
     spec.precise = modifiers.precise
-    spec.pinned = modifiers.pinned
+    spec.pinned = modifiers.pinned or pinned
     spec.exclusive = modifiers.exclusive
     spec.inherit = inherit
     spec.enable_on_exec = enable_on_exec

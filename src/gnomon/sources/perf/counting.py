@@ -11,7 +11,14 @@ from types import TracebackType
 from typing import Self
 
 from gnomon import _native
-from gnomon.errors import CommandError, GnomonError, StateError, UsageError
+from gnomon.errors import (
+    CommandError,
+    GnomonError,
+    NotPermittedError,
+    NotSupportedError,
+    StateError,
+    UsageError,
+)
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Cpus, Process, Snapshot, Target, Thread
@@ -38,12 +45,19 @@ class PerfCounting:
     """Counters of one target; see `gnomon.sources.base.Counting` for the contract."""
 
     def __init__(
-        self, groups: Sequence[Group], target: Target, host: Host, *, has_core_pmu: bool
+        self,
+        groups: Sequence[Group],
+        target: Target,
+        host: Host,
+        *,
+        has_core_pmu: bool,
+        exact: bool = False,
     ) -> None:
         self.warnings: list[str] = []
         self._host = host
         self._target = target
         self._has_core_pmu = has_core_pmu
+        self._exact = exact
         self._asked = tuple(request for group in groups for request in group)
         self._slots: list[_Slot] = []
         self._limited: dict[str, Request] = {}  # those opened with fewer rights than asked
@@ -55,6 +69,8 @@ class PerfCounting:
         try:
             for group in groups:
                 self._open_group(group)
+            if exact:
+                self._refuse_the_inexact()
         except BaseException:
             self.close()
             raise
@@ -91,15 +107,7 @@ class PerfCounting:
         members = [r for r in group if r.label not in self._refused]
         user_only = False
         while members:
-            specs = [
-                event_spec(
-                    request,
-                    inherit=place.inherit,
-                    enable_on_exec=place.from_exec,
-                    user_only=user_only and separates_levels(request.event),
-                )
-                for request in members
-            ]
+            specs = [self._spec(request, place, user_only=user_only) for request in members]
             try:
                 native = _native.Group(specs, place.pid, place.cpu)
             except OSError as error:
@@ -120,16 +128,38 @@ class PerfCounting:
             self._slots.append(_Slot(native, effective, place))
             return
 
+    def _spec(self, request: Request, place: Place, *, user_only: bool) -> _native.EventSpec:
+        return event_spec(
+            request,
+            inherit=place.inherit,
+            enable_on_exec=place.from_exec,
+            user_only=user_only and separates_levels(request.event),
+            pinned=self._exact,
+        )
+
+    def _refuse_the_inexact(self) -> None:
+        """Raise the reason why not all events can be on counters all the time."""
+        if not self._refused:
+            return
+        reasons = [reason for _, reason in self._refused.values()]
+        denied = all(reason.status is Status.NOT_PERMITTED for reason in reasons)
+        kind = NotPermittedError if denied else NotSupportedError
+        texts = "; ".join(f"{label}: {r.sentence}" for label, (_, r) in self._refused.items())
+        raise kind(f"the events cannot all be counted all the time: {texts}.")
+
+    def _fits_alone(self, request: Request, place: Place, *, user_only: bool) -> bool:
+        try:
+            spec = self._spec(request, place, user_only=user_only)
+            _native.Group([spec], place.pid, place.cpu).close()
+        except OSError:
+            return False
+        return True
+
     def _open_apart(self, members: list[Request], place: Place, *, user_only: bool) -> None:
         """Open a group whose reading as a whole the kernel refuses for inherited events."""
         leader: _native.Group | None = None
         for request in members:
-            spec = event_spec(
-                request,
-                inherit=place.inherit,
-                enable_on_exec=place.from_exec,
-                user_only=user_only and separates_levels(request.event),
-            )
+            spec = self._spec(request, place, user_only=user_only)
             try:
                 native = _native.Group([spec], place.pid, place.cpu, leader)
             except OSError as error:
@@ -166,7 +196,19 @@ class PerfCounting:
         return self._limited[request.label]
 
     def _refuse(self, request: Request, error: int, place: Place, *, user_only: bool) -> None:
-        reason = explain(
+        if error == errno.EINVAL and self._fits_alone(request, place, user_only=user_only):
+            reason = Reason(
+                Status.NOT_SUPPORTED,
+                "it does not fit on the counters together with the rest of its group",
+                "count fewer events at a time, or let them take turns",
+            )
+        else:
+            reason = self._explain(request, error, place, user_only=user_only)
+        self._refused[request.label] = (request, reason)
+        self.warnings.append(f"{request.label} is {reason.status}: {reason.sentence}")
+
+    def _explain(self, request: Request, error: int, place: Place, *, user_only: bool) -> Reason:
+        return explain(
             error,
             request.event,
             self._host,
@@ -174,8 +216,6 @@ class PerfCounting:
             whole_cpus=place.pid == -1,
             kernel=request.modifiers.kernel and not (user_only and separates_levels(request.event)),
         )
-        self._refused[request.label] = (request, reason)
-        self.warnings.append(f"{request.label} is {reason.status}: {reason.sentence}")
 
     # Measuring
 
@@ -240,6 +280,11 @@ class PerfCounting:
             try:
                 words.extend(slot.group.read())
             except OSError as error:
+                if self._exact and error.errno == errno.ENODATA:
+                    raise NotSupportedError(
+                        f"'{slot.requests[0].label}' lost its counter to another pinned event or "
+                        "the NMI watchdog: end the other profiler, or let events take turns."
+                    ) from None
                 if error.errno != errno.ENODATA:
                     raise GnomonError(f"the counters cannot be read: {error.strerror}.") from None
                 words.extend([_UNREADABLE] * (len(slot.requests) + 2))

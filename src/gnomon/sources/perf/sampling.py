@@ -125,7 +125,7 @@ class PerfSampler:
             case Cpus(cpus=chosen):
                 pids, cpus = [-1], list(checked_cpus(chosen, host))
             case Thread(tid=tid):
-                pids = [tid]
+                pids, cpus = [tid], [-1]  # one ring that follows the thread
             case Process(pid=pid):
                 pids = list(tasks(pid))
             case _:

@@ -66,9 +66,9 @@ class PerfSource:
             or usable(event, self.host, has_core_pmu=self.has_core_pmu)
         )
 
-    def open(self, groups: Sequence[Group], target: Target) -> PerfCounting:
+    def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""
-        return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu)
+        return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu, exact=exact)
 
     def sample(
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128

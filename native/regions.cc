@@ -1,0 +1,169 @@
+#include "regions.hh"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unordered_map>
+
+#include "perf_group.hh"
+#include "region_table.hh"
+
+namespace gnomon {
+
+namespace {
+
+struct Setup {
+    std::vector<EventSpec> specs;
+    std::vector<std::string> names;
+    std::string folder;
+    std::shared_ptr<RegionTable> table;
+};
+
+std::mutex setup_mutex;
+Setup setup;
+// Counts up when counters must be opened anew: after configuring, and in a forked child,
+// whose descriptors would still count the parent.
+std::atomic<uint64_t> generation{0};
+std::atomic<uint32_t> next_id{0};
+
+struct OpenRegion {
+    uint32_t id;
+    uint32_t node;
+    uint64_t started;
+    uint64_t words[most_region_events + 2];
+};
+
+// What one thread needs to count its regions.
+struct Recorder {
+    uint64_t generation = 0;
+    std::shared_ptr<RegionTable> table;
+    std::unique_ptr<Group> group;
+    uint32_t thread = 0;
+    uint32_t failed = 0;
+    std::vector<OpenRegion> open;
+    std::unordered_map<uint64_t, uint32_t> nodes;  // (parent node, region) to node
+
+    void renew();
+    uint32_t node_of(uint32_t parent, uint32_t id, const std::string& name);
+    void read(uint64_t* words);
+};
+
+thread_local Recorder recorder;
+
+void after_fork_in_child() {
+    // The lock may have been held by a thread that does not exist here.
+    new (&setup_mutex) std::mutex;
+    setup.table.reset();
+    ++generation;
+}
+
+void Recorder::renew() {
+    std::lock_guard lock(setup_mutex);
+    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    (void)registered;
+    if (!setup.table) setup.table = std::make_shared<RegionTable>(setup.folder, setup.names);
+    table = setup.table;
+    group.reset();
+    failed = 0;
+    open.clear();
+    nodes.clear();
+    thread = static_cast<uint32_t>(syscall(SYS_gettid));
+    if (!setup.specs.empty()) {
+        try {
+            group = std::make_unique<Group>(setup.specs, 0, -1, nullptr);
+            group->enable();
+        } catch (const OpenFailure& failure) {
+            group.reset();
+            failed = static_cast<uint32_t>(failure.error);
+        }
+    }
+    generation = gnomon::generation.load();
+}
+
+uint32_t Recorder::node_of(uint32_t parent, uint32_t id, const std::string& name) {
+    const uint64_t key = static_cast<uint64_t>(parent) << 32 | id;
+    const auto found = nodes.find(key);
+    if (found != nodes.end()) return found->second;
+    const uint32_t index = table->add(parent, thread, name);
+    table->node(index).failed = failed;
+    nodes.emplace(key, index);
+    return index;
+}
+
+void Recorder::read(uint64_t* words) {
+    if (!group || group->read(words) != 0) std::fill_n(words, most_region_events + 2, 0);
+}
+
+}  // namespace
+
+Region::Region(const std::string& name) : name_(name), id_(next_id++) {}
+
+void Region::begin() {
+    Recorder& mine = recorder;
+    if (mine.generation != generation.load(std::memory_order_relaxed) || !mine.table) mine.renew();
+    const uint32_t parent = mine.open.empty() ? no_region : mine.open.back().node;
+    const uint32_t node = mine.node_of(parent, id_, name_);
+    OpenRegion& entered = mine.open.emplace_back();
+    entered.id = id_;
+    entered.node = node;
+    entered.started = monotonic_ns();
+    mine.read(entered.words);
+}
+
+bool Region::end() {
+    Recorder& mine = recorder;
+    uint64_t words[most_region_events + 2];
+    if (mine.open.empty() || mine.open.back().id != id_) {
+        // Regions that were open in the parent of a fork are not open in the child.
+        return mine.generation != generation.load(std::memory_order_relaxed);
+    }
+    mine.read(words);
+    const uint64_t now = monotonic_ns();
+    const OpenRegion& left = mine.open.back();
+    if (mine.generation == generation.load(std::memory_order_relaxed)) {
+        RegionNode& node = mine.table->node(left.node);
+        const uint64_t wall = now - left.started;
+        ++node.instances;
+        node.wall += wall;
+        node.shortest = std::min(node.shortest, wall);
+        node.longest = std::max(node.longest, wall);
+        if (mine.group) {
+            node.enabled += words[0] - left.words[0];
+            node.running += words[1] - left.words[1];
+            for (size_t i = 0; i < mine.group->size(); ++i)
+                node.sums[i] += words[i + 2] - left.words[i + 2];
+        }
+    }
+    mine.open.pop_back();
+    return true;
+}
+
+void Region::abandon() {
+    Recorder& mine = recorder;
+    const auto mine_at = std::find_if(mine.open.rbegin(), mine.open.rend(),
+                                      [this](const OpenRegion& r) { return r.id == id_; });
+    if (mine_at == mine.open.rend()) return;
+    mine.open.erase(mine_at.base(), mine.open.end());
+    end();
+}
+
+void configure_regions(const std::vector<EventSpec>& specs, const std::vector<std::string>& names,
+                       const std::string& folder) {
+    std::lock_guard lock(setup_mutex);
+    setup.specs = specs;
+    setup.names = names;
+    setup.folder = folder;
+    setup.table.reset();
+    ++generation;
+}
+
+std::string region_bytes() {
+    std::lock_guard lock(setup_mutex);
+    return setup.table ? setup.table->bytes() : std::string();
+}
+
+}  // namespace gnomon

@@ -1,0 +1,1 @@
+"""Measuring from inside a program: event sets, regions, overflow and profiles."""

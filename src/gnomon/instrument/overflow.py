@@ -1,0 +1,188 @@
+"""Being told when an event has counted so many more."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from gnomon.errors import NotSupportedError
+from gnomon.events.model import Kind, Request
+from gnomon.instrument.thresholds import check_threshold, default_threshold
+from gnomon.sources.base import Source, Target
+from gnomon.sources.perf.sampling import PerfSampler, Sampling
+
+_TIMER_PERIOD = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """One or more events went over their threshold.
+
+    `ip` is the address at which that was seen. It is None when a timer noticed, which
+    happens for events that hardware cannot watch; `times` then tells how often the
+    threshold was passed since the timer looked last.
+    """
+
+    time: int
+    events: tuple[str, ...]
+    ip: int | None = None
+    tid: int | None = None
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OverflowPlan:
+    """Which event, after how many, and who is to be told."""
+
+    request: Request
+    threshold: int
+    handler: Callable[[Overflow], None] | None = None
+
+    @classmethod
+    def of(
+        cls, request: Request, threshold: int | None, handler: Callable[[Overflow], None] | None
+    ) -> OverflowPlan:
+        """Return a plan with a checked threshold, a prime by default."""
+        chosen = default_threshold(request.event) if threshold is None else threshold
+        return cls(request, check_threshold(request, chosen), handler)
+
+
+@runtime_checkable
+class CanSample(Protocol):
+    """A source that can also say where events happen."""
+
+    def sample(
+        self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
+    ) -> PerfSampler:
+        """Set up sampling on a target."""
+        ...
+
+
+@dataclass(slots=True)
+class _Timed:
+    """An event that a timer watches, and how many thresholds it has passed."""
+
+    plan: OverflowPlan
+    passed: int = 0
+
+
+@dataclass(slots=True)
+class _Sampled:
+    """An event that the kernel watches; its counter is the sampler's own."""
+
+    plan: OverflowPlan
+    sampler: PerfSampler
+    final: int | None = None
+
+
+@dataclass(slots=True)
+class OverflowWatch:
+    """Overflows of several events: by hardware or kernel where possible, by timer otherwise."""
+
+    plans: Mapping[str, OverflowPlan]
+    source: Source
+    target: Target
+    read: Callable[[str], int | None]
+    _sampled: dict[str, _Sampled] = field(default_factory=dict)
+    _timed: dict[str, _Timed] = field(default_factory=dict)
+    _reports: list[Overflow] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _done: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    lost: int = 0
+
+    def __post_init__(self) -> None:
+        for label, plan in self.plans.items():
+            sampler = self._try_to_sample(plan)
+            if sampler is None:
+                self._timed[label] = _Timed(plan)
+            else:
+                self._sampled[label] = _Sampled(plan, sampler)
+
+    def _try_to_sample(self, plan: OverflowPlan) -> PerfSampler | None:
+        if plan.request.event.kind is Kind.SYNTHETIC or not isinstance(self.source, CanSample):
+            return None
+        sampling = Sampling(plan.request, period=plan.threshold)
+        try:
+            return self.source.sample([sampling], self.target)
+        except NotSupportedError:
+            return None
+
+    @property
+    def sampled(self) -> frozenset[str]:
+        """The events whose counting this watch does itself."""
+        return frozenset(self._sampled)
+
+    @property
+    def by_timer(self) -> frozenset[str]:
+        """The events that only a timer watches."""
+        return frozenset(self._timed)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        for watched in self._sampled.values():
+            watched.sampler.start()
+        if self._timed or any(plan.handler for plan in self.plans.values()):
+            self._thread = threading.Thread(target=self._run, name="gnomon-overflow", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Cease to watch; what was seen so far can still be taken."""
+        for watched in self._sampled.values():
+            watched.sampler.stop()
+        self._done.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        self._look()
+        for watched in self._sampled.values():
+            watched.final = watched.sampler.totals(0)[2]
+            self.lost += watched.sampler.lost
+
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+        self._done.set()
+        for watched in self._sampled.values():
+            watched.sampler.close()
+
+    def count(self, label: str) -> int:
+        """Return what an event that is watched by the kernel has counted so far."""
+        watched = self._sampled[label]
+        return watched.sampler.totals(0)[2] if watched.final is None else watched.final
+
+    def take(self) -> list[Overflow]:
+        """Return the overflows that no handler has taken."""
+        if not self._done.is_set():
+            self._look()
+        with self._lock:
+            taken, self._reports = self._reports, []
+        return sorted(taken, key=lambda report: report.time)
+
+    def _run(self) -> None:
+        while not self._done.wait(_TIMER_PERIOD):
+            self._look()
+
+    def _look(self) -> None:
+        reports: list[tuple[OverflowPlan, Overflow]] = []
+        with self._lock:
+            for label, watched in self._sampled.items():
+                if watched.final is not None:
+                    continue
+                batch = watched.sampler.drain()
+                reports += [
+                    (watched.plan, Overflow(when, (label,), ip, tid))
+                    for when, ip, tid in zip(batch.time, batch.ip, batch.tid, strict=True)
+                ]
+            for label, timed in self._timed.items():
+                passed = (self.read(label) or 0) // timed.plan.threshold
+                if passed > timed.passed:
+                    times = passed - timed.passed
+                    timed.passed = passed
+                    report = Overflow(time.monotonic_ns(), (label,), times=times)
+                    reports.append((timed.plan, report))
+            self._reports += [report for plan, report in reports if plan.handler is None]
+        for plan, report in reports:
+            if plan.handler is not None:
+                plan.handler(report)

@@ -1,0 +1,116 @@
+"""Counting parts of a program by name.
+
+    with gn.region("spmv"):
+        y = a @ x
+
+    @gn.region("assemble")
+    def assemble(): ...
+
+Regions nest, and work in threads and forked children. Only sums are kept, so a million
+instances take no more memory than one. With GNOMON_REGIONS=off in the environment all of
+it is switched off at next to no cost.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gnomon import _native
+from gnomon.errors import UsageError
+from gnomon.events.model import Request
+from gnomon.events.syntax import parse_events
+from gnomon.instrument.region_report import CALIBRATION, EMPTY, RegionReport, read_tables
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SWITCH = "GNOMON_REGIONS"
+EVENTS = "GNOMON_REGION_EVENTS"
+FOLDER = "GNOMON_REGION_FOLDER"
+_MOST_EVENTS = 16
+_CALIBRATION_ROUNDS = 300
+
+_known: dict[str, _native.Region] = {}
+_configured = False
+
+
+def region(name: str) -> _native.Region:
+    """Return the region of this name: a context manager and a decorator."""
+    found = _known.get(name)
+    if found is None:
+        if not _configured:
+            configure()
+        found = _known[name] = _native.Region(name)
+    return found
+
+
+def configure(events: str | None = None, *, folder: str | None = None) -> None:
+    """Choose what regions count; regions so far are forgotten.
+
+    Without events it is the choice in GNOMON_REGION_EVENTS or what the machine has. With
+    a folder the sums live in a file there, which outlives the process.
+    """
+    global _configured  # noqa: PLW0603
+    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.perf.attr import event_spec
+
+    source = PerfSource()
+    text = events if events is not None else os.environ.get(EVENTS)
+    groups = source.default_events() if not text else parse_events(text, source.resolve)
+    requests = [request for group in groups for request in group]
+    if len(requests) > _MOST_EVENTS:
+        raise UsageError(f"{len(requests)} events are too many for regions: at most 16.")
+    countable = _countable(requests, explicit=bool(text))
+    place = folder if folder is not None else os.environ.get(FOLDER, "")
+    if place and not Path(place).is_dir():
+        raise UsageError(f"'{place}' is no folder: regions cannot be kept there.")
+    _native.configure_regions(
+        [event_spec(request) for request in countable],
+        [request.label for request in countable],
+        place,
+    )
+    _configured = True
+    _calibrate()
+
+
+def _countable(requests: list[Request], *, explicit: bool) -> list[Request]:
+    """Return what can be counted in a group; what was asked for by name must be."""
+    from gnomon.sources.base import Thread
+    from gnomon.sources.perf import PerfSource
+
+    source = PerfSource()
+    with source.open([tuple(requests)], Thread(), exact=explicit) as counting:
+        refused = {reading.event for reading in counting.refused}
+        return [request for request in counting.requests if request.label not in refused]
+
+
+def _calibrate() -> None:
+    """Count empty regions, so that what regions cost themselves can be taken out again."""
+    outer, inner = _native.Region(CALIBRATION), _native.Region(EMPTY)
+    with outer:
+        for _ in range(_CALIBRATION_ROUNDS):
+            with inner:
+                pass
+
+
+def report() -> RegionReport:
+    """Return what the regions of this process have counted so far."""
+    return read_tables([_native.region_bytes()])
+
+
+def decorated(entered: _native.Region, function: F) -> F:
+    """Return a function that runs inside a region."""
+
+    @functools.wraps(function)
+    def inside(*arguments: Any, **named: Any) -> Any:
+        with entered:
+            return function(*arguments, **named)
+
+    return inside  # type: ignore[return-value]
+
+
+if os.environ.get(SWITCH, "").lower() in ("off", "0", "no"):
+    region = _native.no_region  # type: ignore[assignment]
