@@ -17,6 +17,7 @@ enum { MAX_THREADS = 64 };
 
 static const size_t page = 4096;
 static double phase_seconds = 0.5;
+static double phase_end; /* the same for all threads, so that no partner is left waiting */
 static char *memory;
 static size_t memory_bytes;
 static int threads;
@@ -44,11 +45,10 @@ static void ramp(void) {
 static void *compute(void *argument) {
     const int me = (int)(intptr_t)argument;
     const size_t share = memory_bytes / (size_t)threads;
-    const double end = now() + phase_seconds;
     uint64_t sum = 0;
     do {
         for (size_t i = 0; i < share; i += 64) sum += (unsigned char)memory[share * (size_t)me + i];
-    } while (now() < end);
+    } while (now() < phase_end);
     sums[me] = sum;
     return NULL;
 }
@@ -58,9 +58,8 @@ static void *talk(void *argument) {
     const int me = (int)(intptr_t)argument;
     const int partner = me ^ 1;
     if (partner >= threads) return NULL;
-    const double end = now() + phase_seconds;
     if (me % 2 == 0) sem_post(&turn[me]);
-    while (now() < end) {
+    while (now() < phase_end) {
         sem_wait(&turn[me]);
         sem_post(&turn[partner]);
     }
@@ -70,6 +69,7 @@ static void *talk(void *argument) {
 
 static void in_parallel(void *(*work)(void *)) {
     pthread_t workers[MAX_THREADS];
+    phase_end = now() + phase_seconds;
     for (int i = 0; i < threads; ++i)
         if (pthread_create(&workers[i], NULL, work, (void *)(intptr_t)i) != 0) {
             fprintf(stderr, "phases: cannot create thread %d\n", i);

@@ -99,7 +99,8 @@ void bind_perf(nb::module_& m) {
         .def_rw("weight", &SampleSpec::weight)
         .def_rw("data_source", &SampleSpec::data_source)
         .def_rw("address", &SampleSpec::address)
-        .def_rw("track_maps", &SampleSpec::track_maps);
+        .def_rw("track_maps", &SampleSpec::track_maps)
+        .def_rw("wake_each", &SampleSpec::wake_each);
 
     nb::class_<Group>(m, "Group", "Events that are counted and read as a unit.")
         .def(

@@ -33,8 +33,11 @@ void set_sampling(perf_event_attr& attr, const SampleSpec& sampling) {
     attr.comm = sampling.track_maps;
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
-    attr.watermark = 1;
-    attr.wakeup_watermark = 1u << 14;
+    attr.watermark = !sampling.wake_each;
+    if (sampling.wake_each)
+        attr.wakeup_events = 1;
+    else
+        attr.wakeup_watermark = 1u << 14;
 }
 
 }  // namespace

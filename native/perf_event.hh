@@ -34,6 +34,7 @@ struct SampleSpec {
     bool data_source = false;
     bool address = false;
     bool track_maps = false;  // also report mapped files and names of tasks
+    bool wake_each = false;   // wake a reader at every sample, not when a ring fills up
 };
 
 // Opens a disabled event and returns its descriptor, or minus errno.

@@ -30,6 +30,7 @@ class SampleSpec:
     data_source: bool
     address: bool
     track_maps: bool
+    wake_each: bool
 
 class Group:
     def __init__(

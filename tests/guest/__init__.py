@@ -7,5 +7,5 @@ initramfs), ``qemu`` (boot it, run a job, collect its results); ``lane`` puts th
 """
 
 
-class GuestUnavailable(Exception):
+class GuestUnavailable(Exception):  # noqa: N818, a state of the host and no error
     """A prerequisite of the guest lane is missing on this host; the message says which."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import nanobind
+import nanobind  # type: ignore[import-untyped]
 
 from . import GuestUnavailable
 from .cache import build_once, digest
@@ -61,7 +61,9 @@ def extension(packages: Packages, sources: Path) -> Path:
     headers = sorted(path for path in sources.rglob("*.h*") if path.is_file())
     headers_key = digest(nanobind_key, *(path.read_bytes() for path in headers))
 
-    jobs = [(runtime / "nb_combined.cpp", _NANOBIND, nanobind_key)]
+    jobs: list[tuple[Path, Sequence[str], str]] = [
+        (runtime / "nb_combined.cpp", _NANOBIND, nanobind_key)
+    ]
     jobs += [(source, _KERNEL, headers_key) for source in sorted(sources.glob("*.cc"))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda job: compiler.compile(*job), jobs))

@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from . import cpio, init, libraries
 from .bytecode import compiled
 from .cache import build_once, digest
 from .packages import Packages, unpack
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 # Where the guest has its copy of the repository.
 GUEST_REPOSITORY = "gnomon"
@@ -76,30 +75,28 @@ def base(packages: Packages, extra: Sequence[str] = ()) -> Base:
         _write_layer(folder, libraries.tree(further))
 
     debs = [deb.name for deb in (packages.kernel, *packages.runtime)]
-    start = Path(init.__file__).read_bytes()
-    folders = [build_once(f"base-{_key(debs, tests, start)}", build_system)]
+    folders = [build_once(f"base-{_key([*debs, *init.MODULES], tests)}", build_system)]
     if further:
         folders.append(build_once(f"libraries-{_key((), further)}", build_further))
     layers = tuple(folder / "layer.cpio" for folder in folders)
     return Base(folders[0] / "vmlinuz", layers)
 
 
-def project_layer(job: Mapping[str, Any], files: Mapping[str, Path]) -> bytes:
-    """Return the layer of one boot: the description of the job, and files of the project.
+def project_layer(job: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """Return the layer of one boot: what to do, and files for the guest's copy of the repository.
 
-    ``files`` says which file of the host is found where below the guest's copy of the repository.
+    ``job`` has what ``init`` reads: the command, its environment and the folder to start in.
     """
-    tree = {
-        f"{GUEST_REPOSITORY}/{name}": cpio.file(path.read_bytes()) for name, path in files.items()
-    }
+    tree = {f"{GUEST_REPOSITORY}/{name}": cpio.file(data) for name, data in files.items()}
     tree |= compiled(tree)
-    tree[init.JOB.lstrip("/")] = cpio.file(json.dumps(job).encode())
+    tree["init"] = cpio.file(Path(init.__file__).read_bytes(), executable=True)
+    tree["job.json"] = cpio.file(json.dumps(job).encode())
     return cpio.archive(tree)
 
 
-def _key(names: Iterable[str], parts: Iterable[libraries.Distribution], *more: bytes) -> str:
+def _key(names: Iterable[str], parts: Iterable[Distribution]) -> str:
     versions = (f"{part.name} {part.version}" for part in parts)
-    return digest(str(_FORMAT), *names, "", *versions, "", *more)
+    return digest(str(_FORMAT), *names, "", *versions)
 
 
 def _write_layer(folder: Path, tree: Mapping[str, cpio.Entry]) -> None:
@@ -114,7 +111,6 @@ def _system(packages: Packages) -> dict[str, cpio.Entry]:
     tree |= {name: cpio.file(text.encode()) for name, text in _ETC.items()}
     tree |= {name: cpio.link(f"usr/{name}") for name in _MERGED}
     tree["dev/console"] = cpio.character_device(5, 1)
-    tree["init"] = cpio.file(Path(init.__file__).read_bytes(), executable=True)
     tree["root"] = cpio.folder(0o700)
     tree["usr/bin/python3"] = cpio.link("python3.11")
     tree["usr/bin/sh"] = cpio.link("dash")

@@ -1,23 +1,45 @@
 """Everything that a test needs to run a job in a guest, prepared once."""
 
+import importlib.metadata
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+
 from . import cross, image, packages, qemu
-from .image import GUEST_REPOSITORY, REPOSITORY
+from .image import GUEST_REPOSITORY
 from .qemu import GuestError, GuestResult, Machine
 
-INSIDE = Path(__file__).resolve().parent / "inside"
+REPOSITORY = Path(__file__).resolve().parents[2]
+INSIDE = "tests/guest/inside"
 
-_UNUSED_SUFFIXES = (".pyc", ".so")
+# What tests may import beyond pytest and what the project itself depends on.
+TEST_LIBRARIES = ("hypothesis",)
+
+_SEARCHED = ":".join(f"/{GUEST_REPOSITORY}{part}" for part in ("/src", "/tests", ""))
+_UNUSED_SUFFIXES = (".pyc", ".so")  # made on the host and for it
+
+
+@dataclass(frozen=True)
+class PytestOutcome:
+    """How tests ended in the guest; ``failures`` and ``skips`` have texts by test."""
+
+    passed: int
+    failed: int
+    skipped: int
+    errors: int
+    failures: dict[str, str]
+    skips: dict[str, str]
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A bootable image without its project layer, and the extension for the guest."""
+    """A bootable image without its project layer, and the extension for the guest if any."""
 
     base: image.Base
     extension: Path | None = None
@@ -27,7 +49,7 @@ class Lane:
         job: str | Path,
         *,
         params: Mapping[str, Any] | None = None,
-        files: Sequence[str] = (),
+        files: Mapping[str, bytes] | None = None,
         smp: int = 1,
         nodes: int = 1,
         icount: int | None = 0,
@@ -37,24 +59,30 @@ class Lane:
     ) -> GuestResult:
         """Boot a guest, run a Python file in it as root and return what it reported.
 
-        ``job`` is a file, or the name of one in ``inside``. ``files`` are further files and
-        folders that it needs, relative to the repository. Unless ``check`` is false, a job
-        that does not exit with 0 is an error.
+        ``job`` is a file, or the name of one in ``inside``. ``files`` go to the guest's copy of
+        the repository, which always has ``src`` and ``inside``; see ``repository_files``.
+        Unless ``check`` is false, a job that does not exit with 0 is an error.
         """
-        script = INSIDE / f"{job}.py" if isinstance(job, str) else job
+        script = REPOSITORY / INSIDE / f"{job}.py" if isinstance(job, str) else job
         layer = image.project_layer(
             {
                 "command": ["/usr/bin/python3.11", "-m", f"guest.inside.{script.stem}"],
-                "environment": {"PYTHONPATH": f"/{GUEST_REPOSITORY}/src:/{GUEST_REPOSITORY}/tests"},
+                "environment": {"PYTHONPATH": _SEARCHED},
                 "folder": f"/{GUEST_REPOSITORY}",
                 "params": dict(params or {}),
             },
-            self._files(script, files),
+            {
+                **repository_files("src", "tests/guest/__init__.py", INSIDE),
+                **_metadata(),
+                **self._extension(),
+                **(files or {}),
+                f"{INSIDE}/{script.name}": script.read_bytes(),
+            },
         )
         machine = Machine(smp=smp, nodes=nodes, icount=icount, memory=memory)
         with tempfile.NamedTemporaryFile(prefix="gnomon-initrd-") as initrd:
-            for part in self.base.layers:
-                initrd.write(part.read_bytes())
+            for path in self.base.layers:
+                initrd.write(path.read_bytes())
             initrd.write(layer)
             initrd.flush()
             result = qemu.boot(self.base.kernel, Path(initrd.name), machine, timeout=timeout)
@@ -62,29 +90,66 @@ class Lane:
             raise GuestError(f"the job exited with {result.exit_status}\n{result.console_tail}")
         return result
 
-    def _files(self, script: Path, wanted: Sequence[str]) -> dict[str, Path]:
-        """The files of the project layer, by their path in the repository."""
-        files = dict(_below(REPOSITORY / "src", REPOSITORY))
-        for folder in ("tests/guest/__init__.py", "tests/guest/inside", *wanted):
-            files |= _below(REPOSITORY / folder, REPOSITORY)
-        files[f"tests/guest/inside/{script.name}"] = script
-        if self.extension is not None:
-            files[f"src/gnomon/{self.extension.name}"] = self.extension
-        return files
+    def run_pytest(
+        self,
+        *paths: str,
+        arguments: Sequence[str] = (),
+        files: Mapping[str, bytes] | None = None,
+        **machine: Any,
+    ) -> PytestOutcome:
+        """Run pytest in a guest on files and folders of the repository.
+
+        ``files`` and the options of the machine are those of ``run_guest``; failing tests do
+        not raise.
+        """
+        result = self.run_guest(
+            "run_pytest",
+            params={"paths": paths, "arguments": arguments},
+            files=repository_files(*paths) if files is None else files,
+            check=False,
+            **machine,
+        )
+        if not result.results:
+            raise GuestError(f"pytest did not finish\n{result.console_tail}")
+        return PytestOutcome(**result.results[-1], seconds=result.seconds)
+
+    def with_extension(self) -> "Lane":
+        """The same lane with the project's extension module, compiled for the guest."""
+        return replace(self, extension=cross.extension(packages.fetch(), REPOSITORY / "native"))
+
+    def _extension(self) -> dict[str, bytes]:
+        if self.extension is None:
+            return {}
+        return {f"src/gnomon/{self.extension.name}": self.extension.read_bytes()}
 
 
-def prepare(libraries: Sequence[str] = (), sources: Path = REPOSITORY / "native") -> Lane:
-    """Fetch, build and compile what is not cached yet; ``sources`` are those of the extension."""
+def prepare() -> Lane:
+    """Fetch and build what is not cached yet; the extension is left to ``with_extension``."""
     qemu.require()
     cross.require()
-    fetched = packages.fetch()
-    base = image.base(fetched, libraries)
-    return Lane(base, cross.extension(fetched, sources) if any(sources.glob("*.cc")) else None)
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    dependencies = [Requirement(text).name for text in project["dependencies"]]
+    return Lane(image.base(packages.fetch(), [*dependencies, *TEST_LIBRARIES]))
 
 
-def _below(path: Path, root: Path) -> Iterator[tuple[str, Path]]:
-    """A file, or all files of a folder, except those that were made on and for the host."""
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        unused = file.suffix in _UNUSED_SUFFIXES or "__pycache__" in file.parts
-        if file.is_file() and not unused:
-            yield str(file.relative_to(root)), file
+def repository_files(*paths: str) -> dict[str, bytes]:
+    """Files of the repository, and all files below its folders, by their path in it."""
+    found: dict[str, bytes] = {}
+    for path in (REPOSITORY / path for path in paths):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and file.suffix not in _UNUSED_SUFFIXES:
+                found[str(file.relative_to(REPOSITORY))] = file.read_bytes()
+            elif not file.exists():
+                raise FileNotFoundError(file)
+    return found
+
+
+def _metadata() -> dict[str, bytes]:
+    """What the installed package says about itself, so that it knows its version there too."""
+    try:
+        installed = importlib.metadata.distribution("gnomon")
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    texts = {name: installed.read_text(name) for name in ("METADATA", "entry_points.txt")}
+    folder = f"src/gnomon-{installed.version}.dist-info"
+    return {f"{folder}/{name}": text.encode() for name, text in texts.items() if text}

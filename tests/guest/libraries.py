@@ -82,11 +82,11 @@ def _wheel_files(distribution: Distribution) -> Iterator[tuple[str, bytes]]:
     pinned = f"{distribution.name}=={distribution.version}"
 
     def download(folder: Path) -> None:
-        platforms = [argument for name in _PLATFORMS for argument in ("--platform", name)]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11"]
+        command += [f"--platform={name}" for name in _PLATFORMS]
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
-            + ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11"]
-            + [*platforms, pinned],
+            [*command, f"--dest={folder}", pinned],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -101,7 +101,7 @@ def _download(folder: Path) -> None:
             (folder / group).mkdir()
             _checked(_apt(root, "apt-get", "download", *names, cwd=folder / group))
     except _AptError as error:
-        detail = _last_line(update.stderr) or _last_line(str(error))
+        detail = _first_complaint(update.stderr) or _first_complaint(str(error))
         raise GuestUnavailable(f"arm64 packages cannot be fetched through apt: {detail}") from error
     (root / "cache/archives").rename(folder / "runtime")
     shutil.rmtree(root)
@@ -111,9 +111,7 @@ class _AptError(Exception):
     """An apt command failed; the message is what it wrote."""
 
 
-def _apt(
-    root: Path, *command: str, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def _apt(root: Path, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     tool, *arguments = command
     return subprocess.run(
         [tool, "-c", root / "apt.conf", "-q", *arguments],
@@ -140,9 +138,9 @@ def _kernel_name(depends: str) -> str:
     return match[1]
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+def _first_complaint(text: str) -> str:
+    """The first warning or error of apt: the later ones follow from it."""
+    return next((line for line in text.splitlines() if line.startswith(("W:", "E:"))), "")
 
 
 def _debs(folder: Path) -> tuple[Path, ...]:

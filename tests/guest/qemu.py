@@ -3,6 +3,7 @@
 Processors are emulated in software (TCG), which is what gives the guest a PMU on any host.
 """
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -62,9 +63,9 @@ class Machine:
             cpus = f"{node * per_node}-{(node + 1) * per_node - 1}"
             arguments += ["-object", f"memory-backend-ram,size={size}M,id=memory{node}"]
             arguments += ["-numa", f"node,nodeid={node},memdev=memory{node},cpus={cpus}"]
-            for other in range(self.nodes):
-                distance = self.distance(node, other)
-                arguments += ["-numa", f"dist,src={node},dst={other},val={distance}"]
+        for source, target in itertools.product(range(self.nodes), repeat=2):
+            distance = self.distance(source, target)
+            arguments += ["-numa", f"dist,src={source},dst={target},val={distance}"]
         return arguments
 
     def distance(self, source: int, target: int) -> int:

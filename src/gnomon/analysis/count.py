@@ -48,6 +48,9 @@ def count(
         source = PerfSource()
     groups = source.default_events() if events is None else parse_events(events, source.resolve)
     provenance = replace(source.provenance(target), interval=tick)
+    if output is not None and overwrite:
+        # What cannot be measured must not cost the recording that would be replaced.
+        source.open(groups, target).close()
     tally = Tally()
     with _recorded(output, provenance, overwrite=overwrite) as (record, record_run, finish):
 

@@ -53,7 +53,7 @@ class Diagnosis:
         missing = sum(f.state is State.MISSING for f in self.findings)
         return (
             f"{self.countable} of {self.known} named events can be counted here; "
-            f"{missing} things are missing"
+            f"{missing} {'thing is' if missing == 1 else 'things are'} missing"
         )
 
 

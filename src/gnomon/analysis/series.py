@@ -26,10 +26,11 @@ class Course:
     span: int = 0
 
 
-# A slice in which the event was counted for part of the time stands for all of it.
+# A slice in which the event was counted for part of the time stands for all of it, unless
+# another tool has extrapolated it already.
 _SLICES = """
 SELECT time, event,
-       sum(CASE WHEN running > 0 AND running < enabled
+       sum(CASE WHEN status = 'counted' AND running > 0 AND running < enabled
                 THEN value * (enabled::DOUBLE / running) ELSE value END)
 FROM readings WHERE run = {run} GROUP BY time, event ORDER BY time
 """

@@ -42,11 +42,17 @@ class CountResult:
     interrupted: bool = False
 
     def __getitem__(self, event: str) -> EventCount:
-        """Return the line of an event."""
+        """Return the line of an event, which may be named without its modifiers.
+
+        A user without rights gets `page-faults:u` where `page-faults` was asked for.
+        """
         for line in self.counts:
             if line.event == event:
                 return line
-        raise KeyError(event)
+        bare = [line for line in self.counts if line.event.rpartition(":")[0] == event]
+        if len(bare) != 1:
+            raise KeyError(event)
+        return bare[0]
 
     @property
     def nothing_counted(self) -> bool:

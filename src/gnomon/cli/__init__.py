@@ -31,6 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(arguments)
         except GnomonError as error:
             return _report(error, arguments)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            text = f"'{error.filename}' cannot be used: {error.strerror}."
+            return _report(GnomonError(text), arguments)
         finally:
             # Here rather than at the interpreter's end, where nobody could handle a failure.
             sys.stdout.flush()

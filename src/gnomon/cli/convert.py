@@ -70,6 +70,8 @@ def _import(options: argparse.Namespace) -> tuple[int, list[str]]:
 
 
 def _export(options: argparse.Namespace) -> tuple[int, list[str]]:
+    if options.json and options.output == "-":
+        raise UsageError("--json and - both want the standard output: name a file instead of -.")
     form = options.to or _SUFFIXES.get(Path(options.output).suffix)
     if form is None:
         raise UsageError(

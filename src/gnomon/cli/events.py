@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
     source = PerfSource()
     exact = _named(source, options.pattern) if options.pattern else []
     events = exact or [e for e in _all(source, options.pattern) if matches(e, options.pattern)]
+    if not events:
+        raise GnomonError(f"no event matches '{options.pattern}': {_advice(source, options)}")
     verdicts: list[Availability] | None = None
     if options.available or exact:
         verdicts = source.availability([Request(event) for event in events])
@@ -56,8 +58,6 @@ def run(options: argparse.Namespace) -> int:
             print_event(verdict, sys.stdout)
     else:
         print_events(events, verdicts, hidden, sys.stdout)
-    if not events and not hidden:
-        raise GnomonError(f"no event matches '{options.pattern}': {_advice(source, options)}")
     return 0 if events else 1
 
 

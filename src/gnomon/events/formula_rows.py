@@ -68,11 +68,10 @@ class Columns(Arithmetic[Column]):
         function = {"min": np.minimum, "max": np.maximum}.get(symbol) or _APPLY[symbol]
         for other in values[1:]:
             mask = mask | other.mask
-            if symbol == "/":
-                mask = mask | (other.data == 0)
             with np.errstate(all="ignore"):
                 data = np.asarray(function(data, other.data), dtype=np.float64)
-        # An overflow must not survive as infinity: one more division would hide it.
+        # Neither a zero denominator nor an overflow may survive as infinity, which one more
+        # division would turn into a plausible zero.
         return Column(data, mask | ~np.isfinite(data))
 
     def power(self, base: Column, exponent: int) -> Column:

@@ -68,11 +68,14 @@ def uncore_entry(values: Values, unit: str, context: Context) -> Entry:
     code, umask = values.number("EventCode") | values.number("ExtSel") << 8, values.umask
     if constraint.fixed is not None:
         code, umask, constraint = _FIXED_UNCORE_CODE, 0, Constraint(0, 0)
-    encoded = True
+    reason = ""
+    if pmu.startswith("amd_"):
+        reason = "only sysfs of a host that has the unit says how its terms are encoded"
     if values.text("CounterType") == "FREERUN":
         pmu, select = _free_running(name, pmu)
         code, umask, constraint = _FIXED_UNCORE_CODE, select or 0, Constraint(0, select)
-        encoded = select is not None
+        if select is None:
+            reason = f"which of the counters of {pmu} it is on Linux is not known"
     fields = Fields(
         code=code,
         umask=umask,
@@ -92,21 +95,19 @@ def uncore_entry(values: Values, unit: str, context: Context) -> Entry:
         extra["config1"] = values.number("FILTER_VALUE")
     elif values.text("Filter") not in ("", "0"):
         caveats.append(f"counts only what its filter lets through: {values.text('Filter')}")
-    spellings = (*older, name.lower())
-    if not encoded:
-        caveats.append(f"which of the counters of {pmu} it is on Linux is not known")
-        return make_entry(
-            values, name, spellings, None, fields, Scope.SOCKET, constraint, tuple(caveats)
-        )
-    try:
-        terms = terms_of(select_fields, layout) | {k: v for k, v in extra.items() if v}
-        encoding = PerfEncoding(pmu, DYNAMIC_TYPE, *layout.words(terms))
-    except UsageError as error:
-        raise BadEntryError(str(error)) from None
+    terms = terms_of(select_fields, layout) | {k: v for k, v in extra.items() if v}
+    encoding = None
+    if reason:
+        caveats.append(reason)
+    else:
+        try:
+            encoding = PerfEncoding(pmu, DYNAMIC_TYPE, *layout.words(terms))
+        except UsageError as error:
+            raise BadEntryError(str(error)) from None
     return make_entry(
         values,
         name,
-        (*spellings, term_text(pmu, terms)),
+        (*older, name.lower(), term_text(pmu, terms)),
         encoding,
         fields,
         Scope.SOCKET,

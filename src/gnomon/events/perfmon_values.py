@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gnomon.events.model import Constraint, Event, Fields, Kind, PerfEncoding, Scope
@@ -71,13 +72,11 @@ class Values:
 
     def numbers(self, key: str) -> tuple[int, ...]:
         """Return the numbers of a list such as `0xB7, 0xBB`."""
-        parts = re.split(r"[,\s]+", self.text(key))
+        text = self.text(key)
         try:
-            return tuple(
-                int(part, 16 if part[:2].lower() == "0x" else 10) for part in parts if part
-            )
+            return _numbers(text)
         except ValueError:
-            raise BadEntryError(f"{key} '{self.text(key)}' is not a number") from None
+            raise BadEntryError(f"{key} '{text}' is not a number") from None
 
     def number(self, key: str) -> int:
         """Return a number, or the first of several; zero if there is none."""
@@ -94,17 +93,36 @@ class Values:
 
     def counters(self, key: str) -> tuple[int, int | None]:
         """Return the mask of general counters and the fixed counter that a text names."""
-        mask, fixed = 0, None
-        for part in self.text(key).lower().split(","):
-            match = re.fullmatch(r"\s*(fixed counter|fixed)?\s*(\d*)\s*", part)
-            number = int(match[2] or 0) if match and (match[1] or match[2]) else 64
-            if not match or number >= (32 if match[1] else 64):
-                raise BadEntryError(f"{key} '{self.text(key)}' names no counters")
-            if match[1] or number >= 32:
-                fixed = number % 32
-            else:
-                mask |= 1 << number
-        return mask, fixed
+        text = self.text(key)
+        try:
+            return _counters(text)
+        except ValueError:
+            raise BadEntryError(f"{key} '{text}' names no counters") from None
+
+
+# A list repeats the same few texts thousands of times.
+@lru_cache(maxsize=1024)
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = re.split(r"[,\s]+", text)
+    return tuple(int(part, 16 if part[:2].lower() == "0x" else 10) for part in parts if part)
+
+
+@lru_cache(maxsize=1024)
+def _counters(text: str) -> tuple[int, int | None]:
+    mask, fixed = 0, None
+    for part in text.lower().split(","):
+        match = re.fullmatch(r"\s*(fixed counter|fixed)?\s*(\d*)\s*", part)
+        if not match or not (match[1] or match[2]):
+            raise ValueError(text)
+        number = int(match[2] or 0)
+        if number >= (32 if match[1] else 64):
+            raise ValueError(text)
+        # The oldest lists number fixed counters on from the general ones.
+        if match[1] or number >= 32:
+            fixed = number % 32
+        else:
+            mask |= 1 << number
+    return mask, fixed
 
 
 def event_name(values: Values) -> tuple[str, tuple[str, ...]]:

@@ -10,6 +10,8 @@ from gnomon.events.model import Event, Group, Modifiers, Request
 Resolve = Callable[[str], tuple[Event, ...]]
 
 _LETTERS = frozenset("ukhGHpDe")
+# What has a colon may be a tracepoint, which not everybody may look up.
+_NOT_FOUND = (UnknownEventError, NotPermittedError, NotSupportedError)
 
 
 def parse_events(text: str, resolve: Resolve) -> tuple[Group, ...]:
@@ -59,12 +61,14 @@ def parse_modifiers(letters: str, where: str) -> Modifiers:
 
 def _split(text: str) -> Iterator[str]:
     """Yield the items between commas, leaving alone commas within braces and slashes."""
-    item, depth, in_slashes = "", 0, False
+    item, name, depth, in_slashes = "", "", 0, False
     for character in text:
-        if character == "/":
+        # The slash of a breakpoint, mem:ADDRESS/LENGTH, stands alone.
+        if character == "/" and not name.startswith("mem:"):
             in_slashes = not in_slashes
         elif character in "{}" and not in_slashes:
             depth += 1 if character == "{" else -1
+        name = "" if character in "{}, " and not in_slashes else name + character
         if character == "," and depth == 0 and not in_slashes:
             if item.strip():
                 yield item.strip()
@@ -78,24 +82,28 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _requests(item: str, common: str, resolve: Resolve) -> Iterator[Request]:
-    name, letters = item, ""
-    if item.count("/") >= 2 and not item.endswith("/"):
-        head, _, letters = item.rpartition("/")
-        name, letters = head + "/", letters.removeprefix(":")
-        events = resolve(name)
-    else:
-        try:
-            events = resolve(item)
-        except (UnknownEventError, NotPermittedError, NotSupportedError):
-            # Names may contain colons themselves, so the whole is tried before its parts. It
-            # might be a tracepoint, which not everybody may look up.
-            head, colon, letters = item.rpartition(":")
-            if not colon or not head or not letters or set(letters) - _LETTERS:
-                raise
-            name, events = head, resolve(head)
+    events, letters = _named(item, resolve)
     modifiers = parse_modifiers(letters + common, item)
     for event in events:
         yield Request(event, modifiers)
+
+
+def _named(item: str, resolve: Resolve) -> tuple[tuple[Event, ...], str]:
+    """Return the events that an item names and the letters of its modifiers."""
+    if item.count("/") >= 2 and not item.endswith("/"):
+        head, _, letters = item.rpartition("/")
+        return resolve(f"{head}/"), letters.removeprefix(":")
+    head, _, letters = item.rpartition(":")
+    if not head or not letters or set(letters) - _LETTERS:
+        return resolve(item), ""
+    try:
+        return resolve(head), letters
+    except _NOT_FOUND as error:
+        # Names may contain colons themselves: perhaps these letters are a part of one.
+        try:
+            return resolve(item), ""
+        except _NOT_FOUND:
+            raise error from None
 
 
 def _refuse_duplicates(groups: list[Group]) -> None:

@@ -143,6 +143,11 @@ class EventSet:
             return
         self._plans[name] = OverflowPlan.of(self._requests[name], threshold, handler)
 
+    def threshold_of(self, name: str) -> int:
+        """Return the overflow threshold of an event, 0 when it has none."""
+        plan = self._plans.get(name)
+        return plan.threshold if plan is not None else 0
+
     # Counting
 
     def start(self) -> None:

@@ -105,7 +105,8 @@ class OverflowWatch:
     def _try_to_sample(self, plan: OverflowPlan) -> PerfSampler | None:
         if plan.request.event.kind is Kind.SYNTHETIC or not isinstance(self.source, CanSample):
             return None
-        sampling = Sampling(plan.request, period=plan.threshold)
+        told = plan.handler is not None
+        sampling = Sampling(plan.request, period=plan.threshold, wake_each=told)
         try:
             return self.source.sample([sampling], self.target)
         except NotSupportedError:
@@ -161,8 +162,15 @@ class OverflowWatch:
         return sorted(taken, key=lambda report: report.time)
 
     def _run(self) -> None:
-        while not self._done.wait(_TIMER_PERIOD):
-            self._look()
+        samplers = [watched.sampler for watched in self._sampled.values()]
+        only = samplers[0] if len(samplers) == 1 and not self._timed else None
+        if only is None:
+            while not self._done.wait(_TIMER_PERIOD):
+                self._look()
+            return
+        while not self._done.is_set():  # one event of the kernel's: wait for it itself
+            if only.wait_for_samples(_TIMER_PERIOD):
+                self._look()
 
     def _look(self) -> None:
         reports: list[tuple[OverflowPlan, Overflow]] = []

@@ -30,6 +30,14 @@ _REASONS = {
 }
 
 
+def exists(path: Path) -> bool:
+    """Tell whether there is something at `path`; what may not be looked at counts as no."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def write_error(path: Path, error: OSError) -> RecordingError:
     """Return the error to show when `path` could not be written."""
     reason, remedy = _REASONS.get(
@@ -93,7 +101,10 @@ def lock(folder: Path) -> int:
     """
     import fcntl
 
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise write_error(folder, error) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

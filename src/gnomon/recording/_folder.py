@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import RecordingError, UsageError
-from gnomon.recording._files import TEMPORARY, lock, write_error
+from gnomon.recording._files import TEMPORARY, exists, lock, write_error
 from gnomon.recording._header import HEADER, PART_NAME, SUFFIX, read_header
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def recording_path(path: str | os.PathLike[str]) -> Path:
     if result.suffix != SUFFIX:
         result = result.with_name(result.name + SUFFIX)
     result = result.absolute()
-    return result.resolve() if result.is_symlink() else result
+    return result.resolve() if exists(result) and result.is_symlink() else result
 
 
 def create_folder(path: Path, header: Header, overwrite: bool) -> int:
@@ -32,12 +33,13 @@ def create_folder(path: Path, header: Header, overwrite: bool) -> int:
     The folder appears under its name only with the header in it. A recording that it
     replaces is taken away after that, so that a failure leaves the old one in place.
     """
-    replaced = path.exists()
+    replaced = exists(path)
     if replaced:
         _check_replaceable(path, overwrite)
     token = secrets.token_hex(4)
     new = path.with_name(f".{path.name}.new-{token}")
     old = path.with_name(f".{path.name}.old-{token}")
+    descriptor = None
     try:
         new.mkdir()
         header.write(new)
@@ -46,9 +48,11 @@ def create_folder(path: Path, header: Header, overwrite: bool) -> int:
             path.rename(old)
         new.rename(path)
     except OSError as error:
-        if old.exists() and not path.exists():
+        if descriptor is not None:
+            os.close(descriptor)
+        if exists(old) and not exists(path):
             old.rename(path)
-        if new.exists():
+        if exists(new):
             remove_folder(new)
         raise write_error(path, error) from None
     if replaced:
@@ -65,7 +69,10 @@ def _check_replaceable(path: Path, overwrite: bool) -> None:
         read_header(path)
     except RecordingError as error:
         raise RecordingError(f"'{path}' is not overwritten, because {error}") from None
-    strangers = [entry.name for entry in path.iterdir() if not _is_ours(entry)]
+    try:
+        strangers = [entry.name for entry in path.iterdir() if not _is_ours(entry)]
+    except OSError as error:
+        raise write_error(path, error) from None
     if strangers:
         raise RecordingError(
             f"'{path}' is not overwritten, because '{min(strangers)}' in it is no part of a "
@@ -82,19 +89,22 @@ def _is_ours(entry: Path) -> bool:
 
 def remove_folder(path: Path) -> None:
     """Delete a recording: only the files that are its own, and the folder if that empties it."""
-    # The header goes last, so that a deletion that is cut short can be repeated.
-    for entry in sorted(path.iterdir(), key=lambda entry: entry.name == HEADER):
-        if _is_ours(entry):
-            entry.unlink()
-    path.rmdir()
+    # What cannot be deleted stays: nothing that matters depends on its being gone.
+    with suppress(OSError):
+        # The header goes last, so that what is left can be told to be a recording.
+        for entry in sorted(path.iterdir(), key=lambda entry: entry.name == HEADER):
+            if _is_ours(entry):
+                entry.unlink()
+        path.rmdir()
 
 
 def remove_leftovers(path: Path, header: Header) -> None:
     """Delete what a killed process left: files half-written, or not listed in the header."""
     listed = {part.file for parts in header.tables.values() for part in parts} | {HEADER}
-    for entry in path.iterdir():
-        if _is_ours(entry) and entry.name not in listed:
-            entry.unlink(missing_ok=True)
+    with suppress(OSError):
+        for entry in list(path.iterdir()):
+            if _is_ours(entry) and entry.name not in listed:
+                entry.unlink(missing_ok=True)
 
 
 def next_number(path: Path) -> int:

@@ -74,7 +74,7 @@ def read_header(folder: Path) -> Header:
     path = folder / HEADER
     try:
         document = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise _not_a_recording(folder) from None
     except OSError as error:
         raise read_error(path, error) from None

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import zlib
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from gnomon.recording._tables import Buffer
+    from gnomon.recording._tables import Buffer, Column
 
 _OPTIONS = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, USE_TMP_FILE false"
 _CHUNK = 1 << 20
@@ -35,6 +35,10 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
         config["threads"] = threads
     connection = duckdb.connect(":memory:", config=config)
     connection.execute("SET enable_progress_bar = false")
+    # We name files by descriptors, which are used again: nothing may be cached by name.
+    # DuckDB before 1.3 had no such cache.
+    with suppress(duckdb.Error):
+        connection.execute("SET enable_external_file_cache = false")
     return connection
 
 
@@ -42,23 +46,25 @@ def write_part(connection: duckdb.DuckDBPyConnection, path: Path, buffer: Buffer
     """Write the rows of a buffer to a new Parquet file."""
     connection.register("buffer", buffer.arrays())
     try:
-        columns = ", ".join(
-            f'CAST("{column.name}" AS {column.kind.value}) AS "{column.name}"'
-            for column in buffer.table.columns
-        )
+        columns = ", ".join(_stored(column) for column in buffer.table.columns)
         return _copy(connection, f"SELECT {columns} FROM buffer", path, len(buffer))
     finally:
         connection.unregister("buffer")
 
 
-def merge_parts(parts: Sequence[Part], path: Path) -> Part:
+def _stored(column: Column) -> str:
+    # Not left to masked arrays: DuckDB 1 takes a masked zero for a counted one.
+    name = f'"{column.name}"'
+    value = f'CASE WHEN "{column.name}?" THEN NULL ELSE {name} END' if column.optional else name
+    return f"CAST({value} AS {column.kind.value}) AS {name}"
+
+
+def merge_parts(connection: duckdb.DuckDBPyConnection, path: Path, parts: Sequence[Part]) -> Part:
     """Write the rows of several parts of a folder, in their order, to one new Parquet file."""
-    # A connection of its own: DuckDB may cache by path, and descriptors are used again.
     with ExitStack() as stack:
         files = [stack.enter_context(OpenPart(path.parent, part)) for part in parts]
         for file in files:
             file.verify()
-        connection = stack.enter_context(connect(threads=1))
         rows = sum(part.rows for part in parts)
         return _copy(connection, f"SELECT * FROM {scan(files)}", path, rows)
 
@@ -68,7 +74,10 @@ def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path, rows: i
 
     try:
         with replacing(path) as temporary:
-            connection.execute(f"COPY ({query}) TO {_quoted(str(temporary))} ({_OPTIONS})")
+            target = f"{_quoted(str(temporary))} ({_OPTIONS})"
+            written = connection.execute(f"COPY ({query}) TO {target}").fetchall()
+            if written != [(rows,)]:
+                raise RecordingError(f"cannot write '{path}': DuckDB wrote {written} rows.")
             with temporary.open("rb") as stream:
                 size, crc32 = _checksum(stream.fileno())
     except OSError as error:

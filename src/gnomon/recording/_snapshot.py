@@ -68,4 +68,4 @@ class Snapshot:
     def _skip(self, error: RecordingError, salvage: bool) -> None:
         if not salvage:
             raise error
-        self.damages.append(f"left out: {str(error).partition(': restore')[0]}.")
+        self.damages.append(f"left out: {str(error).partition(': restore')[0]}")

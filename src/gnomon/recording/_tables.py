@@ -137,7 +137,7 @@ class Buffer:
         self._rows += len(rows)
 
     def arrays(self) -> dict[str, Any]:
-        """Return the columns as numpy arrays, masked where a column may lack values."""
+        """Return the columns as numpy arrays; where NAME may lack values, NAME? says so."""
         import numpy as np
 
         texts = np.array(self._texts, dtype=object)
@@ -147,12 +147,10 @@ class Buffer:
         ):
             # Copied, since an array that lends its memory could not grow any more.
             cells = np.array(np.frombuffer(data, dtype=data.typecode)[: self._rows])
-            if column.kind is Kind.TEXT:
-                cells = texts[cells]
-            elif column.optional:
-                mask = np.array(np.frombuffer(missing, dtype=np.bool_)[: self._rows])
-                cells = np.ma.MaskedArray(cells, mask=mask)
-            arrays[column.name] = cells
+            arrays[column.name] = texts[cells] if column.kind is Kind.TEXT else cells
+            if column.optional:
+                flags = np.frombuffer(missing, dtype=np.bool_)[: self._rows]
+                arrays[f"{column.name}?"] = np.array(flags)
         return arrays
 
     def texts(self, name: str) -> list[str]:

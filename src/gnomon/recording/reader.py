@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import UsageError
 from gnomon.recording import _convert
+from gnomon.recording._files import exists
 from gnomon.recording._header import SUFFIX, read_header
 from gnomon.recording._query import Filter, ask
 from gnomon.recording._snapshot import Snapshot
@@ -59,9 +60,9 @@ class Recording:
         instead of being an error.
         """
         folder = Path(path).absolute()
-        if not folder.exists() and folder.name:
+        if not exists(folder) and folder.name:
             with_suffix = folder.with_name(folder.name + SUFFIX)
-            folder = with_suffix if with_suffix.exists() else folder
+            folder = with_suffix if exists(with_suffix) else folder
         return cls(folder, salvage)
 
     @property
@@ -109,6 +110,10 @@ class Recording:
 
     def __len__(self) -> int:
         return self.count()
+
+    def __bool__(self) -> bool:
+        # A recording without readings is still a recording.
+        return True
 
     def count(self, **filters: Unpack[Filters]) -> int:
         """Return how many readings pass the filters."""

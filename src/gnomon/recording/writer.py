@@ -83,15 +83,19 @@ class RecordingWriter:
         writer = cls.__new__(cls)
         writer.path = recording_path(path)
         read_header(writer.path)  # for its message, should this be no recording
+        descriptor = lock(writer.path)
         try:
-            writer._lock = lock(writer.path)
             # Read under the lock: another writer may just have finished.
             header = read_header(writer.path)
             header.complete = False
             header.write(writer.path)
-            remove_leftovers(writer.path, header)
-        except OSError as error:
-            raise write_error(writer.path, error) from None
+        except BaseException as error:
+            os.close(descriptor)
+            if isinstance(error, OSError):
+                raise write_error(writer.path, error) from None
+            raise
+        writer._lock = descriptor
+        remove_leftovers(writer.path, header)
         writer._start(header, flush_rows, flush_seconds)
         return writer
 
@@ -257,7 +261,7 @@ class RecordingWriter:
         if len(parts) < 2:
             return parts
         try:
-            return [merge_parts(parts, self._new_path(name))]
+            return [merge_parts(self._connection, self._new_path(name), parts)]
         except (OSError, RecordingError):
             return parts  # all rows are there; only the folder is less tidy
 

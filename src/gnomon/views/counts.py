@@ -71,7 +71,7 @@ def print_counts(result: CountResult, stream: TextIO, *, by_scope: bool = False)
         )
     table.print(stream)
     stream.write("\n")
-    if result.elapsed:
+    if seconds > 0:
         stream.write(f"  {_elapsed(result)}\n")
     if any(count.status is Status.SCALED for count in result.counts):
         stream.write(
@@ -82,10 +82,13 @@ def print_counts(result: CountResult, stream: TextIO, *, by_scope: bool = False)
 def _headline(result: CountResult) -> str:
     origin = result.provenance
     label = "SIMULATED " if origin.simulated else ""
-    what = " ".join(origin.command) if origin.command else origin.target
-    machine = origin.machine or origin.cpu
+    what = " ".join(origin.command) or origin.target
+    subject = f"{what}: " if what else ""
     place = f" on {origin.host}" if origin.host else ""
-    return f"{label}{what}: counted by {origin.source}{place} ({machine}, {origin.cpus} CPUs)"
+    cpus = f"{origin.cpus} CPU{'s' * (origin.cpus != 1)}" if origin.cpus else ""
+    machine = ", ".join(filter(None, (origin.machine or origin.cpu, cpus)))
+    details = f" ({machine})" if machine else ""
+    return f"{label}{subject}counted by {origin.source}{place}{details}"
 
 
 def _share(count: EventCount) -> str:

@@ -3,6 +3,7 @@
 Parameters: ``paths``, relative to the repository, and ``arguments`` for pytest (optional).
 """
 
+import os
 import sys
 
 import pytest
@@ -15,8 +16,8 @@ class _Collector:
 
     def __init__(self) -> None:
         self.counts = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
-        self.failures: list[dict[str, str]] = []
-        self.skips: list[dict[str, str]] = []
+        self.failures: dict[str, str] = {}
+        self.skips: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped:
@@ -36,18 +37,21 @@ class _Collector:
     def _fail(self, kind: str, report: pytest.TestReport | pytest.CollectReport) -> None:
         self.counts[kind] += 1
         sections = "".join(f"\n--- {title}\n{text}" for title, text in report.sections)
-        self.failures.append({"test": report.nodeid, "text": report.longreprtext + sections})
+        self.failures[report.nodeid] = report.longreprtext + sections
 
     def _skip(self, test: str, reason: object) -> None:
         self.counts["skipped"] += 1
         text = str(reason[2]) if isinstance(reason, tuple) else str(reason)
-        self.skips.append({"test": test, "text": text})
+        self.skips[test] = text
 
 
 def main() -> int:
     """Run the tests; the exit status is that of pytest."""
     wanted = params()
     collector = _Collector()
+    # pytest rewrites the assertions of every library that brings a plugin, even if no test uses
+    # it; for hypothesis that takes 10 s under emulation.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     # The project's settings may name plugins that the guest does not have.
     arguments = ["-c", "/dev/null", "--rootdir=.", "-p", "no:cacheprovider", "--tb=short", "-q"]
     arguments += wanted.get("arguments", [])

@@ -79,39 +79,39 @@ def _register_bottleneck(problem: Problem) -> tuple[Bottleneck, list[int]]:
     Events with the same value may share a register, but no more of them than one batch can
     seat; so a value takes a register in at least that many batches.
     """
-    names = sorted({r for n in (*problem.rest, *problem.anchors) for d in n.demands
-                    for r in d.registers})  # fmt: skip
+    demands = [d for need in (*problem.rest, *problem.anchors) for d in need.demands]
+    names = sorted({register for demand in demands for register in demand.registers})
     place = {register: index for index, register in enumerate(names)}
-    pool = _pools(demand for need in (*problem.rest, *problem.anchors) for demand in need.demands)
+    pool = _pools(demands)
     held: dict[tuple[int, int], int] = {}
-    wanted: dict[tuple[int, int], list[Need]] = {}
+    wanted: dict[tuple[int, int], list[int]] = {}
     reach: dict[tuple[int, int], int] = {}
     for anchor in problem.anchors:
         for demand in anchor.demands:
             key = (pool[demand.registers[0]], demand.value)
             held[key] = held.get(key, 0) | _bits(demand, place)
-    for need in problem.rest:
+    for need, counters in zip(problem.rest, problem.choices, strict=True):
         # On a fixed counter the event may run beside a taken-alone one: not counted here.
         if need.fixed and problem.alone:
             continue
         for demand in need.demands:
             key = (pool[demand.registers[0]], demand.value)
             if key not in held:
-                wanted.setdefault(key, []).append(need)
+                wanted.setdefault(key, []).append(counters)
                 reach[key] = reach.get(key, 0) | _bits(demand, place)
     supplies: Counter[int] = Counter()
-    for key, needs in wanted.items():
-        supplies[reach[key]] += -(-len(needs) // together(needs, problem.anchors))
+    for key, masks in wanted.items():
+        supplies[reach[key]] += -(-len(masks) // together(masks, problem.anchors))
     found = fewest_batches(list(supplies.items()), list(held.values()), {}, (1 << len(names)) - 1)
     return found, names
 
 
-def together(needs: Sequence[Need], anchors: Sequence[Need]) -> int:
-    """Return how many of these events the counters of one batch can hold beside the anchors."""
+def together(masks: Sequence[int], anchors: Sequence[Need]) -> int:
+    """Return how many events, given their counters, one batch can hold beside the anchors."""
     matching = Matching()
     for anchor in anchors:
         matching.add(anchor.counters)
-    return sum(matching.add(need.counters) for need in needs)
+    return sum(matching.add(mask) for mask in masks)
 
 
 def _bits(demand: Demand, place: dict[int, int]) -> int:

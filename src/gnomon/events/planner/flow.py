@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 class Bottleneck:
     """Why no fewer batches are enough: `amount` events are confined to `places`.
 
-    `taken` of the places go to anchors in every batch and `spare` places exist besides
-    the batches counted here.
+    In every batch `taken` of the places go to anchors.
     """
 
     batches: int
     places: int = 0
     amount: int = 0
     taken: int = 0
-    spare: int = 0
 
 
 def transport(
@@ -122,6 +120,6 @@ def fewest_batches(
         width = tight.bit_count() - taken
         if width <= 0:
             raise ValueError("something is confined to places that anchors fill")
-        found = Bottleneck(-(-(confined - free) // width), tight, confined, taken, free)
+        found = Bottleneck(-(-(confined - free) // width), tight, confined, taken)
         if found.batches <= batches:
             raise AssertionError("a tight set must demand more batches")

@@ -45,7 +45,10 @@ def _bundlings(problem: Problem) -> Iterator[list[list[Need]]]:
     for need in problem.rest:
         if need.demands:
             groups.setdefault(need.demands, []).append(need)
-    most = max((together(group, problem.anchors) for group in groups.values()), default=1)
+    most = max(
+        (together([n.counters for n in group], problem.anchors) for group in groups.values()),
+        default=1,
+    )
     for size in range(1, most + 1):
         bundles = [
             bundle for group in groups.values() for bundle in _split(group, size, problem.anchors)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import GnomonError, UsageError
 from gnomon.events.model import Event, Request
+from gnomon.events.planner.bounds import Bound
 from gnomon.events.planner.pmu import Counter, Pmu
 from gnomon.events.planner.unit import plan_unit
 from gnomon.events.planner.units import route
@@ -132,30 +133,34 @@ def plan(
     The same requests give the same plan; a seed shuffles the order of the batches, so that
     drift does not follow the order of the requests.
     """
-    anchored = as_requests(anchors)
     wanted = as_requests(requests)
-    routed = route([*anchored, *(r for r in wanted if r not in set(anchored))], pmus)
+    held = as_requests(anchors)
+    everything = dict.fromkeys((*held, *wanted))
+    routed = route(list(everything), pmus)
+    always = set(held)
+    for request, reason in routed.lost:
+        if request in always:
+            raise UsageError(f"cannot anchor {request.label}: {reason}")
     units = [
-        plan_unit(pmu, [r for r in found if r not in anchored], [r for r in found if r in anchored])
+        plan_unit(pmu, [r for r in found if r not in always], [r for r in found if r in always])
         for pmu, found in routed.units
     ]
-    lost = [r for r, _ in routed.lost if r in anchored]
-    if lost:
-        raise UsageError(f"cannot anchor {lost[0].label}: {dict(routed.lost)[lost[0]]}")
-    total = max((len(unit.batches) for unit in units), default=0)
-    if not total and any(request in anchored for request in wanted):
-        total = 1
-    order = {request: position for position, request in enumerate((*anchored, *wanted))}
+    # Anchors alone make no batch, unless they are also what is asked for.
+    least = 1 if always.intersection(wanted) else 0
+    total = max([least, *(len(unit.batches) for unit in units)])
+    order = {request: position for position, request in enumerate(everything)}
     batches = [_merge(units, position, order) for position in range(total)]
     if seed is not None:
         _shuffle(batches, seed)
-    bound = max((unit.bound for unit in units), key=lambda b: b.batches, default=None)
-    misses = {**dict(routed.lost), **{r: why for unit in units for r, why in unit.unplaceable}}
+    bound = max((unit.bound for unit in units), key=lambda b: b.batches, default=Bound(0, ""))
+    misses = dict(routed.lost)
+    for unit in units:
+        misses.update(unit.unplaceable)
     return Plan(
         tuple(batches),
-        max(bound.batches if bound else 0, min(total, 1)),
-        bound.reason if bound else "",
-        anchored,
+        max(bound.batches, least),
+        bound.reason,
+        held,
         tuple(Unplaceable(request, misses[request]) for request in wanted if request in misses),
     )
 

@@ -138,10 +138,15 @@ BREAKPOINT = Pmu("breakpoint", general=4)
 
 
 def indices(mask: int) -> list[int]:
-    """Return the counter indices in a counter set, lowest first."""
+    """Return the counter indices in a counter set, fixed counters first, then lowest first.
+
+    The order is one of preference: few events can use a fixed counter.
+    """
     found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
+    for part in (mask & ~GENERAL_MASK, mask & GENERAL_MASK):
+        rest = part
+        while rest:
+            low = rest & -rest
+            found.append(low.bit_length() - 1)
+            rest ^= low
     return found

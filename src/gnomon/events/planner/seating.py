@@ -50,7 +50,7 @@ class Matching:
             new = self._masks[event] & ~seen
             free = new & ~self._taken
             if free:
-                self._move_along(event, (free & -free).bit_length() - 1, reached_by)
+                self._move_along(event, indices(free)[0], reached_by)
                 return True
             seen |= new
             for counter in indices(new):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from typing import TYPE_CHECKING
 
 from gnomon.recording.model import EventInfo
@@ -33,22 +32,20 @@ COLUMNS = (
 
 def lines(recording: Recording) -> Iterator[str]:
     """Yield the lines, the names of the columns first."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
     events = {event.name: event for event in recording.events}
     source = recording.provenance.source
     simulated = str(recording.provenance.simulated).lower()
-    writer.writerow(COLUMNS)
+    yield _line(COLUMNS)
     for reading in recording.readings():
         event = events.get(reading.event) or EventInfo(reading.event)
-        writer.writerow(
+        yield _line(
             (
                 reading.run,
                 reading.batch,
                 reading.time,
                 reading.event,
                 reading.scope,
-                reading.value,
+                "" if reading.value is None else reading.value,
                 reading.status.value,
                 reading.enabled,
                 reading.running,
@@ -58,13 +55,16 @@ def lines(recording: Recording) -> Iterator[str]:
                 simulated,
             )
         )
-        if buffer.tell() > 1 << 16:
-            yield _emptied(buffer)
-    yield _emptied(buffer)
 
 
-def _emptied(buffer: io.StringIO) -> str:
-    text = buffer.getvalue()
-    buffer.seek(0)
-    buffer.truncate()
-    return text
+def _line(cells: tuple[object, ...]) -> str:
+    return ",".join([_cell(str(cell)) for cell in cells]) + "\n"
+
+
+def _cell(text: str) -> str:
+    # Not left to the csv module, which forgets to quote a carriage return alone.
+    return f'"{text.replace(_QUOTE, _QUOTE * 2)}"' if _SPECIAL.search(text) else text
+
+
+_QUOTE = '"'
+_SPECIAL = re.compile(r'[",\r\n]')

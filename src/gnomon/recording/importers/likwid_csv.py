@@ -23,8 +23,9 @@ class _Group:
     batch: int
     region: str = ""
     places: list[str] = field(default_factory=list)
-    seconds: list[Decimal | None] = field(default_factory=list)
-    rows: list[tuple[str, str, list[str]]] = field(default_factory=list)  # event, counter, cells
+    seconds: dict[str, Decimal | None] = field(default_factory=dict)  # by place
+    rows: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    """Event, counter, and what was printed for each place."""
 
 
 def sniff(head: str) -> bool:
@@ -79,12 +80,14 @@ def _take(group: _Group, kind: str, cells: list[str]) -> bool:
         return True
     if _RUNTIME.match(cells[0]):
         printed = cells[1:] if cells[1:2] != ["TSC"] else cells[2:]
-        group.seconds = [_number(cell) for cell in printed]
+        group.seconds = {
+            place: _number(cell) for place, cell in zip(group.places, printed, strict=False)
+        }
         return True
     if kind == "Metric" or cells[0] == "call count":
         return True
-    if kind == "Raw" and len(cells) == len(group.places) + 2:
-        group.rows.append((cells[0], cells[1], cells[2:]))
+    if kind == "Raw" and group.places and len(cells) == len(group.places) + 2:
+        group.rows.append((cells[0], cells[1], dict(zip(group.places, cells[2:], strict=True))))
         return True
     return False
 
@@ -97,10 +100,9 @@ def _add(draft: Draft, group: _Group) -> None:
         # The same event on several counters, of memory channels say, stays apart.
         event = f"{name}:{counter}" if len(counters[name]) > 1 else name
         unit = "Joules" if counter.startswith("PWR") and "ENERGY" in name else ""
-        for number, (place, cell) in enumerate(zip(group.places, cells, strict=True)):
+        for place, cell in cells.items():
             value = _number(cell)
-            seconds = group.seconds[number] if number < len(group.seconds) else None
-            time = int((seconds or Decimal(0)) * 10**9)
+            time = int((group.seconds.get(place) or Decimal(0)) * 10**9)
             status = Status.COUNTED if value is not None else Status.NOT_COUNTED
             running = time if value is not None else 0
             scope = f"region/{group.region}/{place}" if group.region else place

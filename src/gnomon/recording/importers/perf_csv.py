@@ -45,17 +45,17 @@ def parse(text: str, file: str) -> ImportedData:
     created, run = "", 0
     lines = text.splitlines()
     separator = _separator([line for line in lines if _is_data(line)][:200])
-    for count, line in enumerate(lines, start=1):
+    split = [_split(line, separator) if separator and _is_data(line) else None for line in lines]
+    has_intervals = any(fields is not None and fields.interval for fields in split)
+    for count, (line, fields) in enumerate(zip(lines, split, strict=True), start=1):
         if started := _perf.started_on(line):
             created = created or started
             run += bool(draft.rows)  # perf was told to append to the file
-        if not separator or not _is_data(line):
-            continue
-        fields = _split(line, separator)
-        if fields is not None and fields.interval == "summary":
-            continue
-        understood = fields is not None and _add(draft, fields, run)
-        if not understood and not _is_metric(line, separator):
+        if fields is not None:
+            is_summary = fields.interval in ("", "summary") and has_intervals
+            if is_summary or _add(draft, fields, run):
+                continue
+        if separator and _is_data(line) and not _is_metric(line, separator):
             draft.skip(count, line)
     return draft.finish("perf", created=created)
 

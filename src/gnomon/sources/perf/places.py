@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,9 +45,7 @@ def places(event: Event, target: Target, child_pid: int | None, host: Host) -> t
 
 def threading_id() -> int:
     """Return the kernel's number of the calling thread."""
-    import threading
-
-    return threading.get_native_id()
+    return _thread.get_native_id()  # threading would cost start-up time
 
 
 def tasks(pid: int) -> tuple[int, ...]:

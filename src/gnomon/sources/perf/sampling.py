@@ -34,6 +34,7 @@ class Sampling:
     address: bool = False
     weight: bool = False
     data_source: bool = False
+    wake_each: bool = False
 
     def spec(self, *, track_maps: bool) -> _native.SampleSpec:
         """Return this in the kernel's terms."""
@@ -53,6 +54,7 @@ class Sampling:
         spec.weight = self.weight
         spec.data_source = self.data_source
         spec.track_maps = track_maps
+        spec.wake_each = self.wake_each
         return spec
 
 
@@ -216,6 +218,10 @@ class PerfSampler:
     def exit_status(self) -> int | None:
         """How the command ended, as a shell would say it."""
         return self._subject.exit_status
+
+    def wait_for_samples(self, timeout: float) -> bool:
+        """Wait until there is something to drain; the interpreter is free meanwhile."""
+        return self._samplers[0].wait(round(timeout * 1000))
 
     def stop(self) -> None:
         """Cease to sample; what is in the rings can still be drained."""

@@ -1,0 +1,1 @@
+"""What all benchmarks share: timing, statistics, results and their display."""

@@ -1,0 +1,233 @@
+"""Profiles: where in a program events happen, by address, function and source line."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import Self
+
+from gnomon.errors import StateError
+from gnomon.events.model import Request
+from gnomon.events.syntax import parse_events
+from gnomon.instrument.overflow import CanSample, Overflow
+from gnomon.instrument.symbols import AddressSpace, Place
+from gnomon.instrument.thresholds import check_threshold, default_threshold
+from gnomon.sources.base import Process, Target
+from gnomon.sources.perf.sampling import MappedFile, SampleBatch, Sampling
+
+_NAP = 0.1
+# How long the thread that looks at frames waits for the interpreter, in seconds.
+_SWITCH_INTERVAL = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """How many samples fell on a place, and how many events they stand for."""
+
+    place: Place
+    samples: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Samples of one event, added up by address.
+
+    Each sample stands for `threshold` events; `counted` is what the counter itself read,
+    so the two differ by less than one threshold a thread. `lost` samples found their ring
+    full.
+    """
+
+    event: str
+    threshold: int
+    addresses: tuple[tuple[int, Hit], ...]
+    counted: int | None = None
+    lost: int = 0
+    throttled: int = 0
+    exit_status: int | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return sum(hit.samples for _, hit in self.addresses)
+
+    def by_function(self) -> list[Hit]:
+        """Return hits by function, most first."""
+        return self._grouped(lambda p: Place(p.module, p.function))
+
+    def by_line(self) -> list[Hit]:
+        """Return hits by source line, most first; code without lines stays by function."""
+        return self._grouped(lambda p: p)
+
+    def by_module(self) -> list[Hit]:
+        """Return hits by executable or library, most first."""
+        return self._grouped(lambda p: Place(p.module, ""))
+
+    def _grouped(self, key: Callable[[Place], Place]) -> list[Hit]:
+        samples: Counter[Place] = Counter()
+        events: Counter[Place] = Counter()
+        for _, hit in self.addresses:
+            samples[key(hit.place)] += hit.samples
+            events[key(hit.place)] += hit.events
+        return [Hit(place, number, events[place]) for place, number in samples.most_common()]
+
+
+@dataclass(slots=True)
+class _Spaces:
+    """The address spaces of the sampled processes, as their mappings were reported."""
+
+    spaces: dict[int, AddressSpace] = field(default_factory=dict)
+
+    def take(self, maps: Iterable[MappedFile]) -> None:
+        for found in maps:
+            space = self.spaces.setdefault(found.pid, AddressSpace())
+            space.add(found.start, found.start + found.length, found.offset, found.path)
+
+    def of(self, pid: int) -> AddressSpace:
+        if pid not in self.spaces:
+            # Mapped before sampling began, or by the parent of a fork.
+            self.spaces[pid] = AddressSpace.of_process(pid)
+        return self.spaces[pid]
+
+
+def profile(
+    target: Target,
+    event: str,
+    *,
+    threshold: int | None = None,
+    source: CanSample | None = None,
+    until: Callable[[], bool] = lambda: False,
+) -> Profile:
+    """Sample an event on a target until that ends, and return where it happened.
+
+    The threshold is how many events make a sample; without one it is a prime that gives
+    a useful number of them.
+    """
+    request, chosen = _choose(event, threshold)
+    if source is None:
+        from gnomon.sources.perf import PerfSource
+
+        source = PerfSource()
+    hits: Counter[tuple[int, int]] = Counter()
+    spaces = _Spaces()
+    if isinstance(target, Process):
+        spaces.spaces[target.pid] = AddressSpace.of_process(target.pid)
+    with source.sample([Sampling(request, period=chosen)], target) as sampler:
+        sampler.start()
+        ended = False
+        while not ended and not until():
+            ended = sampler.wait(_NAP)
+            _count(sampler.drain(), hits)
+            spaces.take(sampler.maps())
+        sampler.stop()
+        _count(sampler.drain(), hits)
+        spaces.take(sampler.maps())
+        counted = sampler.totals(0)[2]
+        warnings = _warnings(sampler.lost, sampler.throttled)
+        return Profile(
+            request.label,
+            chosen,
+            _addresses(hits, spaces, chosen),
+            counted,
+            sampler.lost,
+            sampler.throttled,
+            sampler.exit_status,
+            warnings,
+        )
+
+
+def _choose(event: str, threshold: int | None) -> tuple[Request, int]:
+    from gnomon.sources.perf import PerfSource
+
+    ((request, *_), *_) = parse_events(event, PerfSource().resolve)
+    chosen = default_threshold(request.event) if threshold is None else threshold
+    return request, check_threshold(request, chosen)
+
+
+def _count(batch: SampleBatch, hits: Counter[tuple[int, int]]) -> None:
+    hits.update(zip(batch.pid, batch.ip, strict=True))
+
+
+def _addresses(
+    hits: Counter[tuple[int, int]], spaces: _Spaces, threshold: int
+) -> tuple[tuple[int, Hit], ...]:
+    return tuple(
+        (ip, Hit(spaces.of(pid).find(ip), samples, samples * threshold))
+        for (pid, ip), samples in hits.most_common()
+    )
+
+
+def _warnings(lost: int, throttled: int) -> tuple[str, ...]:
+    texts = []
+    if lost:
+        texts.append(f"{lost:,} samples were lost because they came too fast: raise the threshold")
+    if throttled:
+        texts.append(f"the kernel paused the event {throttled:,} times: raise the threshold")
+    return tuple(texts)
+
+
+class PythonProfile:
+    """Which Python functions a thread is in when an event goes over its threshold.
+
+        with PythonProfile("page-faults", 100) as profile:
+            work()
+        for hit in profile.result().by_function(): ...
+
+    A frame is looked at when the report arrives, which is up to a switch interval of the
+    interpreter later than the event: short functions are blurred into their neighbours.
+    """
+
+    def __init__(self, event: str, threshold: int | None = None) -> None:
+        from gnomon.instrument.eventset import EventSet
+
+        self._thread = threading.get_ident()
+        self._hits: Counter[Place] = Counter()
+        self._set = EventSet(event)
+        self._label = self._set.events[0]
+        self._set.on_overflow(self._label, threshold, self._take)
+        self.threshold = self._set.threshold_of(self._label)
+        self._counted: int | None = None
+        self._interval = sys.getswitchinterval()
+
+    def _take(self, report: Overflow) -> None:
+        frame = sys._current_frames().get(self._thread)
+        self._hits[_place_of(frame)] += report.times
+
+    def __enter__(self) -> Self:
+        self._thread = threading.get_ident()
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        self._set.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        sys.setswitchinterval(self._interval)
+        self._counted = self._set.stop()[self._label]
+        self._set.close()
+
+    def result(self) -> Profile:
+        """Return the profile, after the block has ended."""
+        if self._counted is None:
+            raise StateError("the profile is not finished: ask for it after the with block.")
+        addresses = tuple(
+            (0, Hit(place, samples, samples * self.threshold))
+            for place, samples in self._hits.most_common()
+        )
+        return Profile(self._label, self.threshold, addresses, self._counted)
+
+
+def _place_of(frame: FrameType | None) -> Place:
+    if frame is None:
+        return Place("[python]", "[no frame]")
+    code = frame.f_code
+    return Place("[python]", code.co_qualname, code.co_filename, frame.f_lineno or 0)

@@ -1,0 +1,220 @@
+"""From addresses to functions and source lines, through ELF symbols and DWARF."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+KERNEL_START = 1 << 63
+_UNKNOWN_LINE = ("", 0)
+
+
+class Place(NamedTuple):
+    """Where an address lies: file of the code, function, source file and line."""
+
+    module: str
+    function: str
+    source: str = ""
+    line: int = 0
+
+
+class Mapping(NamedTuple):
+    """A stretch of a process's addresses that shows a file."""
+
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+@dataclass(slots=True)
+class AddressSpace:
+    """What a process has mapped, latest first where mappings overlap."""
+
+    mappings: list[Mapping] = field(default_factory=list)
+
+    @classmethod
+    def of_process(cls, pid: int) -> AddressSpace:
+        """Return the present mappings of a running process."""
+        space = cls()
+        try:
+            text = Path(f"/proc/{pid}/maps").read_text()
+        except OSError:
+            return space
+        for line in text.splitlines():
+            fields = line.split(maxsplit=5)
+            if len(fields) < 6 or "x" not in fields[1]:
+                continue
+            first, _, last = fields[0].partition("-")
+            space.add(int(first, 16), int(last, 16), int(fields[2], 16), fields[5])
+        return space
+
+    def add(self, start: int, end: int, offset: int, path: str) -> None:
+        """Note a mapping that hides older ones."""
+        self.mappings.append(Mapping(start, end, offset, path))
+
+    def find(self, address: int) -> Place:
+        """Return where an address lies, as well as can be told."""
+        if address >= KERNEL_START:
+            return Place("[kernel]", kernel_symbols().find(address))
+        for mapping in reversed(self.mappings):
+            if mapping.start <= address < mapping.end:
+                return _place_in(mapping, address)
+        return Place("[unknown]", f"{address:#x}")
+
+
+def _place_in(mapping: Mapping, address: int) -> Place:
+    if not mapping.path.startswith("/"):
+        return Place(mapping.path, f"{address:#x}")
+    module = module_of(mapping.path)
+    offset = address - mapping.start + mapping.offset
+    where = module.address_of(offset) if module is not None else None
+    if module is None or where is None:
+        return Place(mapping.path, f"+{offset:#x}")
+    source, line = module.line_of(where)
+    return Place(mapping.path, module.function_of(where) or f"+{offset:#x}", source, line)
+
+
+class Symbols:
+    """Names by address, for looking up the one that an address belongs to."""
+
+    def __init__(self, entries: list[tuple[int, int, str]]) -> None:
+        entries.sort()
+        self._starts = [start for start, _, _ in entries]
+        self._entries = entries
+
+    def find(self, address: int) -> str:
+        """Return the name at an address, empty when it lies between symbols."""
+        at = bisect.bisect_right(self._starts, address) - 1
+        if at < 0:
+            return ""
+        start, size, name = self._entries[at]
+        return name if size == 0 or address < start + size else ""
+
+
+@functools.cache
+def kernel_symbols() -> Symbols:
+    """Return the kernel's own symbols, none where they are kept secret."""
+    entries = []
+    try:
+        with Path("/proc/kallsyms").open() as lines:
+            for line in lines:
+                address, kind, name = line.split(maxsplit=3)[:3]
+                if kind in "tTwW" and (where := int(address, 16)):
+                    entries.append((where, 0, name))
+    except OSError:
+        pass
+    return Symbols(entries)
+
+
+@functools.lru_cache(maxsize=256)
+def module_of(path: str) -> Module | None:
+    """Return an executable or library, None when it is not one that can be read."""
+    from elftools.common.exceptions import ELFError
+
+    try:
+        return Module(path)
+    except (OSError, ELFError, ValueError):
+        return None
+
+
+class Module:
+    """An ELF file: its symbols, and the lines it was compiled from where it tells."""
+
+    def __init__(self, path: str) -> None:
+        from elftools.elf.elffile import ELFFile
+
+        self._path = path
+        with Path(path).open("rb") as stream:
+            elf: Any = ELFFile(stream)
+            self._segments = [
+                (s["p_offset"], s["p_filesz"], s["p_vaddr"])
+                for s in elf.iter_segments()
+                if s["p_type"] == "PT_LOAD"
+            ]
+            self._symbols = Symbols(list(_function_symbols(elf)))
+            self._has_lines = elf.get_section_by_name(".debug_line") is not None
+        self._lines: list[tuple[int, int, str, int]] | None = None
+
+    def address_of(self, offset: int) -> int | None:
+        """Return the address, as the file counts them, of a byte at an offset in it."""
+        for start, size, address in self._segments:
+            if start <= offset < start + size:
+                return int(address + offset - start)
+        return None
+
+    def function_of(self, address: int) -> str:
+        """Return the function at an address, empty when unknown."""
+        return self._symbols.find(address)
+
+    def line_of(self, address: int) -> tuple[str, int]:
+        """Return the source file and line of an address, empty when unknown."""
+        if not self._has_lines:
+            return _UNKNOWN_LINE
+        if self._lines is None:
+            self._lines = sorted(self._read_lines())
+        at = bisect.bisect_right(self._lines, (address, 1 << 64, "", 0)) - 1
+        if at < 0:
+            return _UNKNOWN_LINE
+        first, last, source, line = self._lines[at]
+        return (source, line) if first <= address < last else _UNKNOWN_LINE
+
+    def _read_lines(self) -> Iterator[tuple[int, int, str, int]]:
+        from elftools.elf.elffile import ELFFile
+
+        with Path(self._path).open("rb") as stream:
+            dwarf: Any = ELFFile(stream).get_dwarf_info()
+            for unit in dwarf.iter_CUs():
+                program = dwarf.line_program_for_CU(unit)
+                if program is not None:
+                    folder = _text(unit.get_top_DIE().attributes.get("DW_AT_comp_dir"))
+                    yield from _rows(program, folder)
+
+
+def _function_symbols(elf: Any) -> Iterator[tuple[int, int, str]]:
+    for name in (".symtab", ".dynsym"):
+        section = elf.get_section_by_name(name)
+        if section is None or not hasattr(section, "iter_symbols"):
+            continue
+        for symbol in section.iter_symbols():
+            if symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC") and symbol["st_value"]:
+                yield symbol["st_value"], symbol["st_size"], symbol.name
+
+
+def _rows(program: Any, folder: str) -> Iterator[tuple[int, int, str, int]]:
+    """Yield (first address, address after, source, line) of one compilation unit."""
+    names = _file_names(program, folder)
+    before: Any = None
+    for entry in program.get_entries():
+        state = entry.state
+        if state is None:
+            continue
+        if before is not None and state.address > before.address:
+            source = names.get(before.file, "")
+            yield before.address, state.address, source, before.line
+        before = None if state.end_sequence else state
+
+
+def _file_names(program: Any, folder: str) -> dict[int, str]:
+    header = program.header
+    first = 0 if header["version"] >= 5 else 1  # DWARF 5 counts files and folders from 0
+    folders = [_decode(d) for d in header["include_directory"]]
+    names = {}
+    for number, entry in enumerate(header["file_entry"], start=first):
+        index = entry.dir_index - (0 if header["version"] >= 5 else 1)
+        place = folders[index] if 0 <= index < len(folders) else folder
+        names[number] = os.path.join(folder, place, _decode(entry.name))  # noqa: PTH118
+    return names
+
+
+def _decode(text: Any) -> str:
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+
+
+def _text(attribute: Any) -> str:
+    return _decode(attribute.value) if attribute is not None else ""

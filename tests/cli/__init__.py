@@ -1,0 +1,1 @@
+"""The command line as users meet it: what it prints, where, and how it exits."""

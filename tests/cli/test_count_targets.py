@@ -1,0 +1,84 @@
+"""`gnomon count` on running processes and whole CPUs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from gnomon.sources.perf import PerfSource
+
+from .running import Run, one_sentence
+
+pytestmark = pytest.mark.usefixtures("software_events")
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    """A process that computes until it is ended."""
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_a_running_process_is_counted_for_a_while(gnomon: Run, busy: int) -> None:
+    outcome = gnomon("count", "--json", "-p", str(busy), "-d", "200ms", "-e", "task-clock")
+    assert outcome.code == 0
+    [row] = outcome.json["results"]
+    assert row["value"] > 0
+    assert row["scope"] == f"thread/{busy}"
+
+
+def test_a_process_that_ends_ends_the_counting(gnomon: Run) -> None:
+    with subprocess.Popen(["sleep", "0.2"]) as process:
+        outcome = gnomon("count", "-p", str(process.pid), "-e", "page-faults")
+    assert outcome.code == 0
+    assert f"process {process.pid}: counted by perf" in outcome.out
+
+
+def test_per_scope_has_a_line_for_each_thread(gnomon: Run, busy: int) -> None:
+    outcome = gnomon("count", "--per-scope", "-p", str(busy), "-d", "50ms", "-e", "page-faults")
+    assert outcome.code == 0
+    assert f"thread/{busy}" in outcome.out
+    assert "scope" in outcome.out
+
+
+def test_whole_cpus_are_counted_for_a_while(gnomon: Run, whole_cpus: None, busy: int) -> None:
+    outcome = gnomon("count", "--json", "-a", "-d", "200ms", "-e", "context-switches,cpu-clock")
+    assert outcome.code == 0
+    clock = outcome.rows["cpu-clock"]
+    assert clock["value"] > 0
+    cpus = PerfSource().host.online_cpus
+    assert clock["scope"] == ("system" if len(cpus) > 1 else f"cpu/{cpus[0]}")
+
+
+def test_per_scope_has_a_line_for_each_cpu(gnomon: Run, whole_cpus: None) -> None:
+    outcome = gnomon("count", "--json", "--per-scope", "-a", "-d", "50ms", "-e", "context-switches")
+    scopes = [row["scope"] for row in outcome.json["results"]]
+    assert scopes == [f"cpu/{cpu}" for cpu in PerfSource().host.online_cpus]
+
+
+def test_chosen_cpus_only_are_counted(gnomon: Run, whole_cpus: None) -> None:
+    first = PerfSource().host.online_cpus[0]
+    outcome = gnomon("count", "--json", "-C", str(first), "-d", "50ms", "-e", "context-switches")
+    assert [row["scope"] for row in outcome.json["results"]] == [f"cpu/{first}"]
+    assert f"CPUs {first}: counted" in gnomon("count", "-C", str(first), "-d", "10ms").out
+
+
+def test_whole_cpus_while_a_program_runs_forward_its_status(gnomon: Run, whole_cpus: None) -> None:
+    outcome = gnomon("count", "-a", "-e", "page-faults", "--", "sh", "-c", "exit 9")
+    assert outcome.code == 9
+    assert outcome.out.startswith("sh -c exit 9: counted by perf")
+
+
+def test_whole_cpus_without_an_end_are_refused_where_nobody_can_interrupt(
+    gnomon: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open(os.devnull) as stream:  # noqa: PTH123
+        monkeypatch.setattr("sys.stdin", stream)
+        outcome = gnomon("count", "-a", "-e", "page-faults")
+    assert outcome.code == 2
+    assert "--duration" in outcome.err
+    assert one_sentence(outcome.err)

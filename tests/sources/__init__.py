@@ -1,0 +1,1 @@
+"""What the perf source does beyond the contract that all sources share."""

@@ -1,0 +1,64 @@
+"""The package as a whole: its public names, its version, its laziness."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+import gnomon
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(gnomon.__all__) == [
+        "Command",
+        "Cpus",
+        "GnomonError",
+        "PerfSource",
+        "Process",
+        "Recording",
+        "RecordingWriter",
+        "Thread",
+        "count",
+        "diagnose",
+    ]
+
+
+@pytest.mark.parametrize("name", gnomon.__all__)
+def test_every_public_name_can_be_had_and_says_what_it_is(name: str) -> None:
+    value = getattr(gnomon, name)
+    assert value.__doc__
+    assert name in dir(gnomon)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = gnomon.no_such_name
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert gnomon.__version__ == metadata.version("gnomon")
+
+
+def test_the_command_is_installed_under_its_name() -> None:
+    [command] = metadata.entry_points(group="console_scripts", name="gnomon")
+    assert command.value == "gnomon.cli:main"
+
+
+def test_importing_the_package_loads_nothing_else_of_it() -> None:
+    script = "import gnomon, sys; print(*sorted(m for m in sys.modules if 'gnomon.' in m))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    # An editable install brings a module of its own that finds the others.
+    assert [name for name in done.stdout.split() if not name.startswith("_")] == []
+
+
+def test_the_types_are_part_of_the_package() -> None:
+    files = metadata.files("gnomon") or []
+    installed = any(str(file).endswith("gnomon/py.typed") for file in files)
+    from importlib.resources import files as resources
+
+    assert installed or resources("gnomon").joinpath("py.typed").is_file()

@@ -1,0 +1,85 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.errors import UsageError
+from gnomon.units import format_duration, format_si, parse_duration
+from gnomon.views.counts import format_spread, format_value
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (None, "", "–"),
+        (None, "ns", "–"),
+        (0, "", "0"),
+        (1234567, "", "1,234,567"),
+        (2**63 + 1, "", "9,223,372,036,854,775,809"),
+        (75.5, "", "75.50"),
+        (123.456, "", "123.5"),
+        (1234.5, "", "1,234"),
+        (0.25, "", "0.2500"),
+        (1.5, "J", "1.50 J"),
+        (3, "MiB", "3 MiB"),
+        (0, "ns", "0 ns"),
+        (999, "ns", "999 ns"),
+        (1500, "ns", "1.5 µs"),
+        (12_340_000, "ns", "12.34 ms"),
+        (2_000_000_000, "ns", "2 s"),
+        (90e9, "ns", "1.5 min"),
+    ],
+)
+def test_values_have_their_unit(value: float | None, unit: str, text: str) -> None:
+    assert format_value(value, unit) == text
+
+
+def test_a_missing_value_is_not_written_as_a_number() -> None:
+    assert not any(character.isdigit() for character in format_value(None, "J"))
+
+
+@pytest.mark.parametrize(
+    ("spread", "text"), [(None, ""), (0.0, "± 0.0%"), (0.0123, "± 1.2%"), (2.5, "± 250.0%")]
+)
+def test_a_spread_is_a_percentage(spread: float | None, text: str) -> None:
+    assert format_spread(spread) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (999, "999"), (1000, "1 k"), (91_348, "91.35 k"), (2.5e9, "2.5 G"), (7e12, "7 T")],
+)
+def test_rates_have_a_prefix(value: float, text: str) -> None:
+    assert format_si(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("1ns", 1),
+        ("250us", 250_000),
+        ("250µs", 250_000),
+        ("10ms", 10_000_000),
+        ("0.5s", 500_000_000),
+        (".5s", 500_000_000),
+        ("2m", 120_000_000_000),
+        (" 10 ms ", 10_000_000),
+    ],
+)
+def test_durations_are_read_as_people_write_them(text: str, nanoseconds: int) -> None:
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["", "10", "ms", "1h30", "-5ms", "1e3s", "0s", "0.1ns", "10 Ms"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_duration(text)
+
+
+@given(st.integers(1, 10**14))
+def test_a_printed_duration_reads_back_as_about_the_same(nanoseconds: int) -> None:
+    text = format_duration(nanoseconds).replace("min", "m")
+    assert parse_duration(text) == pytest.approx(nanoseconds, rel=1e-3)
