@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gnomon import _native
 from gnomon.events.model import Request
 from gnomon.sources.base import Source, Verdict
+from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource
 
 from .case import SourceCase
@@ -23,44 +26,46 @@ def _first_refused(source: Source) -> str:
     return ""
 
 
-def _perf_software() -> SourceCase:
+@dataclass(frozen=True)
+class _Rights:
+    """What this user may count: a suffix for events, whole CPUs or not, or nothing at all."""
+
+    suffix: str = ""
+    cpus: bool = True
+    unavailable: str = ""
+
+
+def _rights(host: Host) -> _Rights:
+    paranoid = host.paranoid
+    if paranoid is None:
+        return _Rights(unavailable="the kernel has no perf events")
+    if host.may_measure or paranoid <= 0:
+        return _Rights()
+    if paranoid > 2:
+        return _Rights(unavailable=f"kernel.perf_event_paranoid is {paranoid}")
+    return _Rights("" if paranoid == 1 else ":u", cpus=False)
+
+
+def _perf(name: str, events: tuple[str, ...], unavailable: str = "") -> SourceCase:
     source = PerfSource()
+    rights = _rights(source.host)
+    unavailable = unavailable or rights.unavailable
     return SourceCase(
-        name="perf-software",
+        name=name,
         make=PerfSource,
-        events=("task-clock", "page-faults"),
+        events=tuple(event + rights.suffix for event in events),
         unknown="no-such-event",
         brief=BRIEF,
         lengthy=LENGTHY,
-        refused=_first_refused(source),
+        refused="" if unavailable else _first_refused(source),
         work=_work,
         runs_programs=True,
-        fault_event="page-faults",
+        fault_event="page-faults" + rights.suffix if "page-faults" in events else "",
         threads=True,
         processes=True,
-        cpus=True,
+        cpus=rights.cpus,
         restarts=True,
-    )
-
-
-def _perf_hardware() -> SourceCase:
-    source = PerfSource()
-    reason = "" if source.has_core_pmu else "the kernel shows no PMU in the cores of this machine"
-    return SourceCase(
-        name="perf-hardware",
-        make=PerfSource,
-        events=("cycles", "instructions"),
-        unknown="cpu-cycels",
-        brief=BRIEF,
-        lengthy=LENGTHY,
-        refused="" if reason else _first_refused(source),
-        work=_work,
-        runs_programs=True,
-        threads=True,
-        processes=True,
-        cpus=True,
-        restarts=True,
-        unavailable=reason,
+        unavailable=unavailable,
     )
 
 
@@ -69,4 +74,10 @@ def _work() -> None:
     _native.known_faults(16)
 
 
-CASES = (_perf_software(), _perf_hardware())
+def _perf_hardware() -> SourceCase:
+    pmu = PerfSource().has_core_pmu
+    reason = "" if pmu else "the kernel shows no PMU in the cores of this machine"
+    return _perf("perf-hardware", ("cycles", "instructions"), reason)
+
+
+CASES = (_perf("perf-software", ("task-clock", "page-faults")), _perf_hardware())

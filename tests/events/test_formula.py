@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
 from gnomon.events import formula as formula_module
-from gnomon.events.dimensions import SOME_COUNT, Unit, parse_unit, unit_of
 from gnomon.events.formula import (
     CONSTANTS,
     CircleError,
@@ -25,6 +24,7 @@ from gnomon.events.formula import (
     Missing,
     dependency_order,
 )
+from gnomon.events.formula.dimensions import SOME_COUNT, Unit, parse_unit, unit_of
 from gnomon.events.model import Event
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

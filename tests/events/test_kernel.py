@@ -264,9 +264,8 @@ def test_an_unlike_name_brings_a_hint_where_to_look(bare: KernelCatalogue) -> No
     "name", ["r", "rxyz", "r" + "0" * 17, "mem:", "mem:0xg", "mem:" + "1" * 50]
 )
 def test_almost_raw_events_and_breakpoints_are_unknown(bare: KernelCatalogue, name: str) -> None:
-    with pytest.raises(GnomonError) as caught:
+    with pytest.raises(GnomonError):
         bare.resolve(name)
-    assert not isinstance(caught.value.__cause__, ValueError)
 
 
 def test_the_catalogue_lists_all_but_tracepoints(xeon: KernelCatalogue) -> None:

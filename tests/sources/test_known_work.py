@@ -19,12 +19,6 @@ from .helpers import counted, open_counting, readings_of, require_countable
 PAGES = 1000
 
 
-def _least(events: str, label: str, work: object, tries: int = 5) -> int:
-    """Return the least count of several tries: what else the interpreter does only adds."""
-    assert callable(work)
-    return min(counted(readings_of(events, work)[label]) for _ in range(tries))
-
-
 def _faults(pages: int = PAGES) -> None:
     _native.known_faults(pages)
 
@@ -42,7 +36,7 @@ def test_each_fresh_page_is_one_fault(pages: int) -> None:
             counts.append(group.read()[2])
     finally:
         group.close()
-    assert min(counts) == pages
+    assert min(counts) == pages  # what else the interpreter does only adds
 
 
 def _page_faults() -> _native.EventSpec:

@@ -15,11 +15,11 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UnknownEventError, UsageError
-from gnomon.events.dimensions import Unit, parse_unit
 from gnomon.events.formula import CONSTANTS, CircleError, Formula, FormulaError, dependency_order
-from gnomon.events.formula_arithmetic import Arithmetic
-from gnomon.events.preset_names import known_presets
+from gnomon.events.formula.arithmetic import Arithmetic
+from gnomon.events.formula.dimensions import Unit, parse_unit
 from gnomon.events.presets import Origin, PresetTable, Resolve, Unavailable, user_file
+from gnomon.events.presets.names import known_presets
 from gnomon.events.tomlfile import DefinitionError, Section, nearest, read_definitions
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from gnomon.events.formula import Uncertain
-    from gnomon.events.formula_arithmetic import Scalar
-    from gnomon.events.formula_rows import Rows
-    from gnomon.events.formula_syntax import Number
+    from gnomon.events.formula.arithmetic import Scalar
+    from gnomon.events.formula.rows import Rows
+    from gnomon.events.formula.syntax import Number
 
 __all__ = ["BoundMetric", "Metric", "MetricTable", "load_builtin_metrics", "load_metrics"]
 
@@ -145,7 +145,7 @@ class MetricTable:
 
         `presets` lets portable names stand for available events; `resolve` finds events
         under their other names; `units` are the units of available events where they are
-        not plain counts (see `gnomon.events.dimensions.unit_of`).
+        not plain counts (see `gnomon.events.formula.dimensions.unit_of`).
         """
         return _Binder(self, available, presets, resolve, units or {}).bind(self[name])
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.dimensions import Unit, parse_unit
 from gnomon.events.formula import Formula, FormulaError
+from gnomon.events.formula.dimensions import Unit, parse_unit
 from gnomon.events.importers.papi_table import LineWarning
 from gnomon.events.metrics import Metric, MetricTable
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from gnomon.errors import UsageError
 from gnomon.events.formula import Formula
-from gnomon.events.preset_definition import Operator, Origin, PresetDefinition, to_postfix
-from gnomon.events.preset_names import PresetInfo, known_presets
 from gnomon.events.presets import PresetTable
+from gnomon.events.presets.definition import Operator, Origin, PresetDefinition, to_postfix
+from gnomon.events.presets.names import PresetInfo, known_presets
 
 _DEVICES = ("cuda", "rocm", "rocp_sdk", "intel_gpu")
 _NOTES = ("NOTE", "LDESC", "SDESC")

@@ -6,7 +6,7 @@
     >>> ipc.evaluate({"instructions": 300, "cycles": 0})
     Missing(reason='the denominator is zero')
 
-The grammar stands in `formula_syntax`. A formula is immutable and holds its postfix code,
+The grammar stands in `syntax`. A formula is immutable and holds its postfix code,
 so it is read once and evaluated often: over plain numbers, exactly over fractions, over
 numpy columns, or with variances.
 """
@@ -17,8 +17,7 @@ from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from gnomon.events.dimensions import Unit
-from gnomon.events.formula_arithmetic import (
+from gnomon.events.formula.arithmetic import (
     Arithmetic,
     Exact,
     Fractions,
@@ -28,7 +27,8 @@ from gnomon.events.formula_arithmetic import (
     Slopes,
     Units,
 )
-from gnomon.events.formula_syntax import (
+from gnomon.events.formula.dimensions import Unit
+from gnomon.events.formula.syntax import (
     Code,
     FormulaError,
     Name,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from gnomon.events.formula_rows import Rows
+    from gnomon.events.formula.rows import Rows
 
 __all__ = [
     "CONSTANTS",
@@ -136,7 +136,7 @@ class Formula:
 
     def evaluate_rows(self, values: Mapping[str, ArrayLike | None]) -> Rows:
         """Return the values for columns of readings, masked where they are missing."""
-        from gnomon.events.formula_rows import Columns, masked
+        from gnomon.events.formula.rows import Columns, masked
 
         return masked(Columns(values).run(self.code))
 
@@ -169,7 +169,7 @@ class Formula:
         covariances: Mapping[tuple[str, str], float] | None = None,
     ) -> Uncertain[Rows]:
         """Return `evaluate_with_variance` for columns of readings."""
-        from gnomon.events.formula_rows import Columns, masked
+        from gnomon.events.formula.rows import Columns, masked
 
         known = {name: variances.get(name, self._unless_constant(name)) for name in self.names}
         result = _propagate(self.code, Columns(values), Columns(known), covariances)

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.events.dimensions import parse_unit
+from gnomon.events.formula.dimensions import parse_unit
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 FUNCTIONS = ("min", "max")

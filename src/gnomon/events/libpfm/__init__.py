@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError, UsageError
 from gnomon.events.encoding import AMD_CORE, DYNAMIC_TYPE, INTEL_CORE, RAW_TYPE, Layout, decode
-from gnomon.events.libpfm_native import (
+from gnomon.events.libpfm.native import (
     AttrInfo,
     EventInfo,
     PerfArg,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UnknownEventError
-from gnomon.events.dimensions import SOME_COUNT, Unit, parse_unit
+from gnomon.events.formula.dimensions import SOME_COUNT, Unit, parse_unit
 from gnomon.events.tomlfile import nearest, parse_definitions
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import UsageError
 from gnomon.events.model import Scope
-from gnomon.events.perfmon_core import core_entry
-from gnomon.events.perfmon_uncore import uncore_entry
-from gnomon.events.perfmon_values import BadEntryError, Context, Entry, Values
+from gnomon.events.perfmon.core import core_entry
+from gnomon.events.perfmon.uncore import uncore_entry
+from gnomon.events.perfmon.values import BadEntryError, Context, Entry, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

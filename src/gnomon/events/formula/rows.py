@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gnomon.events.formula_arithmetic import Arithmetic
+from gnomon.events.formula.arithmetic import Arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from gnomon.events.formula_syntax import Number
+    from gnomon.events.formula.syntax import Number
 
     Rows = np.ma.MaskedArray[Any, np.dtype[np.float64]]
 

@@ -15,13 +15,13 @@ from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from gnomon.events.dimensions import Unit, parse_unit
-from gnomon.events.formula_syntax import FormulaError, Name, Number, Operation, format_code
+from gnomon.events.formula.dimensions import Unit, parse_unit
+from gnomon.events.formula.syntax import FormulaError, Name, Number, Operation, format_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gnomon.events.formula_syntax import Code
+    from gnomon.events.formula.syntax import Code
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gnomon.errors import UsageError
 from gnomon.events.encoding import DYNAMIC_TYPE, Layout, term_text, terms_of
 from gnomon.events.model import Constraint, Fields, PerfEncoding, Scope
-from gnomon.events.perfmon_values import (
+from gnomon.events.perfmon.values import (
     BadEntryError,
     Context,
     Entry,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.events.formula import Formula, Missing
-from gnomon.events.formula_syntax import Name, Number, Operation, Token
+from gnomon.events.formula.syntax import Name, Number, Operation, Token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

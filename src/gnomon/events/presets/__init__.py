@@ -17,8 +17,8 @@ from pathlib import Path
 from gnomon.errors import UnknownEventError, UsageError
 from gnomon.events.formula import CONSTANTS, Formula
 from gnomon.events.model import Event, Scope
-from gnomon.events.preset_definition import Operator, Origin, PresetDefinition, to_postfix
-from gnomon.events.preset_names import PresetInfo, known_presets, unknown_preset
+from gnomon.events.presets.definition import Operator, Origin, PresetDefinition, to_postfix
+from gnomon.events.presets.names import PresetInfo, known_presets, unknown_preset
 from gnomon.events.tomlfile import Section, quote, read_definitions, suggestion
 
 __all__ = [

@@ -17,7 +17,7 @@ from gnomon.events.encoding import (
     terms_of,
 )
 from gnomon.events.model import Constraint, Fields, PerfEncoding, Scope
-from gnomon.events.perfmon_values import (
+from gnomon.events.perfmon.values import (
     BadEntryError,
     Context,
     Entry,
