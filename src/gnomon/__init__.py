@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
     from gnomon.errors import GnomonError
+    from gnomon.instrument.eventset import EventSet
+    from gnomon.instrument.profile import PythonProfile, profile
+    from gnomon.instrument.regions import region
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Command, Cpus, Process, Thread
     from gnomon.sources.perf import PerfSource
@@ -26,27 +29,35 @@ if TYPE_CHECKING:
 _HOMES = {
     "Command": "gnomon.sources.base",
     "Cpus": "gnomon.sources.base",
+    "EventSet": "gnomon.instrument.eventset",
     "GnomonError": "gnomon.errors",
     "PerfSource": "gnomon.sources.perf",
     "Process": "gnomon.sources.base",
+    "PythonProfile": "gnomon.instrument.profile",
     "Recording": "gnomon.recording",
     "RecordingWriter": "gnomon.recording",
     "Thread": "gnomon.sources.base",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
+    "profile": "gnomon.instrument.profile",
+    "region": "gnomon.instrument.regions",
 }
 
 __all__ = [
     "Command",
     "Cpus",
+    "EventSet",
     "GnomonError",
     "PerfSource",
     "Process",
+    "PythonProfile",
     "Recording",
     "RecordingWriter",
     "Thread",
     "count",
     "diagnose",
+    "profile",
+    "region",
 ]
 
 

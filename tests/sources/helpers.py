@@ -12,14 +12,27 @@ from typing import Any
 
 import pytest
 
+from gnomon import _native
 from gnomon.events.model import Event, Request
 from gnomon.events.syntax import parse_events
 from gnomon.recording.model import Reading
 from gnomon.sources.base import Target, Thread
+from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.counting import PerfCounting
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do this")
+with_kernel = pytest.mark.skipif(
+    not Host().may_measure and (Host().paranoid or 0) > 1, reason="the kernel may not be counted"
+)
+
+
+def user_spec(config: int) -> _native.EventSpec:
+    """Return a software event in user mode, which everybody may count."""
+    spec = _native.EventSpec()
+    spec.type, spec.config = 1, config
+    spec.exclude_kernel = spec.exclude_hv = True
+    return spec
 
 
 def open_counting(events: str, target: Target, source: PerfSource | None = None) -> PerfCounting:
@@ -31,11 +44,17 @@ def open_counting(events: str, target: Target, source: PerfSource | None = None)
 def readings_of(
     events: str, work: Callable[[], object], source: PerfSource | None = None
 ) -> dict[str, Reading]:
-    """Count the calling thread during some work; a reading for each label."""
-    with open_counting(events, Thread(), source) as counting:
+    """Count the calling thread during some work; a reading for each label as it was asked for."""
+    source = source or PerfSource()
+    groups = parse_events(events, source.resolve)
+    with source.open(groups, Thread()) as counting:
         counting.start()
         work()
-        return {reading.event: reading for reading in counting.stop().readings}
+        final = counting.stop()
+    # Without rights the events may have been opened in user mode only.
+    asked = [request.label for group in groups for request in group]
+    names = {now.label: label for now, label in zip(counting.requests, asked, strict=True)}
+    return {names[reading.event]: reading for reading in final.readings}
 
 
 def counted(reading: Reading) -> int:

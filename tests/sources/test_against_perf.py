@@ -11,7 +11,7 @@ import pytest
 
 from gnomon.sources.base import Command
 
-from .helpers import counted, open_counting
+from .helpers import counted, open_counting, with_kernel
 
 PROGRAMS = {
     "a shell that does nothing": ("/bin/sh", "-c", ":"),
@@ -75,6 +75,7 @@ def test_time_on_the_cpu_agrees() -> None:
     assert 0.5 < statistics.median(ratios) < 2
 
 
+@with_kernel
 def test_context_switches_agree() -> None:
     argv = (sys.executable, "-c", "import time\nfor _ in range(100): time.sleep(1e-4)")
     theirs = statistics.median(_perf_stat("context-switches", argv) for _ in range(3))

@@ -9,6 +9,7 @@ from gnomon.events.model import Event, Kind, PerfEncoding, Request
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.perf import PerfSource, availability
 
+from .helpers import with_kernel
 from .test_reasons import FakeHost
 
 
@@ -17,7 +18,16 @@ def _verdict(event: Event) -> Availability:
     return found
 
 
-@pytest.mark.parametrize("name", ["task-clock", "cpu-clock", "page-faults", "minor-faults", "cs"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "task-clock",
+        "cpu-clock",
+        "page-faults",
+        "minor-faults",
+        pytest.param("cs", marks=with_kernel),
+    ],
+)
 def test_software_events_are_proved_by_their_value(name: str) -> None:
     found = _verdict(PerfSource().resolve(name)[0])
     assert found.verdict is Verdict.COUNTS

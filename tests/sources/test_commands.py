@@ -98,6 +98,29 @@ def test_a_directory_that_is_a_file(tmp_path: Path) -> None:
     assert str(error) == f"cannot run '/bin/sh': there is no folder '{folder}'."
 
 
+def test_a_folder_in_path_that_may_not_be_searched_does_not_hide_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() == 0:
+        # Root may search everything; a file in place of a folder is refused to root as well.
+        (tmp_path / "closed").write_text("")
+    else:
+        (tmp_path / "closed").mkdir(mode=0)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'closed'}:{os.environ['PATH']}")
+    error = _refusal(Command(("no-such-program",)))
+    assert "it is not in PATH" in str(error)
+    assert error.exit_code == 127
+
+
+def test_a_script_in_path_whose_interpreter_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "program").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "program").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "the interpreter that its first line" in str(_refusal(Command(("program",))))
+
+
 def test_arguments_that_are_too_long() -> None:
     error = _refusal(Command(("/bin/sh", "-c", ":", "x" * 10_000_000)))
     assert str(error) == "cannot run '/bin/sh': Argument list too long."

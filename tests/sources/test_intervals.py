@@ -11,7 +11,7 @@ from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Snapshot, Thread
 from gnomon.sources.measure import differences
 
-from .helpers import open_counting
+from .helpers import open_counting, user_spec
 
 INTERVAL = 5_000_000
 TICKS = 80
@@ -52,9 +52,7 @@ def test_ticks_that_come_too_late_are_counted_and_told() -> None:
 
 
 def test_a_ticker_reads_nothing_after_its_stop() -> None:
-    spec = _native.EventSpec()
-    spec.type, spec.config = 1, 1
-    group = _native.Group([spec], 0, -1)
+    group = _native.Group([user_spec(1)], 0, -1)
     ticker = _native.Ticker([group], 100_000)
     ticker.start()
     while not ticker.drain():
@@ -67,9 +65,7 @@ def test_a_ticker_reads_nothing_after_its_stop() -> None:
 
 
 def test_a_group_that_cannot_be_read_gives_words_of_ones() -> None:
-    spec = _native.EventSpec()
-    spec.type, spec.config = 1, 1
-    group = _native.Group([spec], 0, -1)
+    group = _native.Group([user_spec(1)], 0, -1)
     group.close()
     ticker = _native.Ticker([group], 100_000)
     ticker.start()

@@ -10,11 +10,7 @@ import pytest
 
 from gnomon import _native
 
-
-def _spec(config: int) -> _native.EventSpec:
-    spec = _native.EventSpec()
-    spec.type, spec.config = 1, config
-    return spec
+from .helpers import user_spec
 
 
 def _descriptors() -> int:
@@ -22,7 +18,7 @@ def _descriptors() -> int:
 
 
 def test_a_group_reads_times_and_one_value_an_event() -> None:
-    group = _native.Group([_spec(1), _spec(2), _spec(3)], 0, -1)
+    group = _native.Group([user_spec(1), user_spec(2), user_spec(5)], 0, -1)
     try:
         assert len(group) == 3
         assert group.read() == (0, 0, 0, 0, 0)
@@ -40,7 +36,7 @@ def test_a_group_reads_times_and_one_value_an_event() -> None:
 
 
 def test_a_large_group_is_read_whole() -> None:
-    group = _native.Group([_spec(2)] * 100, 0, -1)
+    group = _native.Group([user_spec(2)] * 100, 0, -1)
     try:
         group.enable()
         _native.known_faults(10)
@@ -53,7 +49,7 @@ def test_a_large_group_is_read_whole() -> None:
 
 
 def test_a_closed_group_says_so_and_may_be_closed_again() -> None:
-    group = _native.Group([_spec(2)], 0, -1)
+    group = _native.Group([user_spec(2)], 0, -1)
     group.close()
     group.close()
     assert not group.is_open
@@ -72,13 +68,13 @@ def test_the_event_that_failed_is_named_by_its_place() -> None:
     bad.type = 4000
     before = _descriptors()
     with pytest.raises(OSError) as caught:
-        _native.Group([_spec(1), _spec(2), bad], 0, -1)
+        _native.Group([user_spec(1), user_spec(2), bad], 0, -1)
     assert getattr(caught.value, "event_index", None) == 2
     assert _descriptors() == before
 
 
 def test_reading_in_user_space_falls_back_to_the_kernel() -> None:
-    group = _native.Group([_spec(2)], 0, -1)
+    group = _native.Group([user_spec(2)], 0, -1)
     try:
         group.map_user_pages()
         group.enable()

@@ -14,7 +14,14 @@ from gnomon.errors import GnomonError
 from gnomon.sources.base import Thread
 from gnomon.sources.perf import PerfSource
 
-from .helpers import counted, open_counting, readings_of, require_countable
+from .helpers import (
+    counted,
+    open_counting,
+    readings_of,
+    require_countable,
+    user_spec,
+    with_kernel,
+)
 
 PAGES = 1000
 
@@ -25,7 +32,7 @@ def _faults(pages: int = PAGES) -> None:
 
 @pytest.mark.parametrize("pages", [1, 64, PAGES])
 def test_each_fresh_page_is_one_fault(pages: int) -> None:
-    group = _native.Group([_page_faults()], 0, -1)
+    group = _native.Group([user_spec(2)], 0, -1)
     try:
         counts = []
         for _ in range(5):
@@ -37,12 +44,6 @@ def test_each_fresh_page_is_one_fault(pages: int) -> None:
     finally:
         group.close()
     assert min(counts) == pages  # what else the interpreter does only adds
-
-
-def _page_faults() -> _native.EventSpec:
-    spec = _native.EventSpec()
-    spec.type, spec.config = 1, 2
-    return spec
 
 
 def test_a_group_counts_the_same_faults_as_its_members_alone() -> None:
@@ -58,6 +59,7 @@ def test_members_of_a_group_share_their_times() -> None:
     assert times[0] == times[1] > 0
 
 
+@with_kernel
 def test_faults_of_a_program_are_of_its_user_mode() -> None:
     readings = readings_of("page-faults,page-faults:u,page-faults:k", _faults)
     values = {event: counted(reading) for event, reading in readings.items()}
@@ -73,11 +75,13 @@ def test_modifiers_that_software_events_know_are_accepted(modifiers: str) -> Non
     assert counted(reading) >= PAGES
 
 
+@with_kernel
 def test_a_sleep_is_a_context_switch() -> None:
     readings = readings_of("context-switches", partial(time.sleep, 0.001))
     assert counted(readings["context-switches"]) >= 1
 
 
+@with_kernel
 def test_going_from_cpu_to_cpu_is_a_migration() -> None:
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:

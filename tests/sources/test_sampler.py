@@ -15,16 +15,12 @@ import pytest
 
 from gnomon import _native
 
+from .helpers import user_spec
+
 CPU_CLOCK, PAGE_FAULTS = 0, 2
 USER_FRAMES = 2**64 - 512  # PERF_CONTEXT_USER
 KERNEL_FRAMES = 2**64 - 128  # PERF_CONTEXT_KERNEL
 _CODES = {"event": "I", "pid": "I", "tid": "I", "cpu": "I"}
-
-
-def _spec(config: int) -> _native.EventSpec:
-    spec = _native.EventSpec()
-    spec.type, spec.config = 1, config
-    return spec
 
 
 def _every(period: int, **how: bool) -> _native.SampleSpec:
@@ -40,7 +36,7 @@ def _sampler(
     *events: tuple[int, _native.SampleSpec], pages: int = 128, cpus: tuple[int, ...] = (-1,)
 ) -> Iterator[_native.Sampler]:
     """Sample the calling thread."""
-    specs = [_spec(config) for config, _ in events]
+    specs = [user_spec(config) for config, _ in events]
     sampler = _native.Sampler(specs, [how for _, how in events], 0, cpus, pages)
     try:
         yield sampler
@@ -236,5 +232,5 @@ def test_an_event_that_cannot_be_sampled_is_named_by_its_place() -> None:
     bad = _native.EventSpec()
     bad.type = 4000
     with pytest.raises(OSError) as caught:
-        _native.Sampler([_spec(PAGE_FAULTS), bad], [_every(1), _every(1)], 0, [-1])
+        _native.Sampler([user_spec(PAGE_FAULTS), bad], [_every(1), _every(1)], 0, [-1])
     assert getattr(caught.value, "event_index", None) == 1

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from gnomon.analysis.portable import answer
 from gnomon.analysis.summary import CountResult, Tally
 from gnomon.errors import UsageError
-from gnomon.events.syntax import parse_events
+from gnomon.events.portable import ask
 from gnomon.recording.model import Provenance, Reading, RunInfo
 from gnomon.sources.base import Command, Source, Target
 from gnomon.sources.measure import Measurement, Sink, measure
@@ -46,7 +47,8 @@ def count(
         from gnomon.sources.perf import PerfSource
 
         source = PerfSource()
-    groups = source.default_events() if events is None else parse_events(events, source.resolve)
+    asked = None if events is None else ask(events, source.resolve)
+    groups = source.default_events() if asked is None else asked.groups
     provenance = replace(source.provenance(target), interval=tick)
     if output is not None and overwrite:
         # What cannot be measured must not cost the recording that would be replaced.
@@ -77,9 +79,10 @@ def count(
             on_run=end_run,
         )
         finish(measurement)
+    counts = tally.counts(measurement.events, by_scope=by_scope)
     return CountResult(
         provenance=provenance,
-        counts=tally.counts(measurement.events, by_scope=by_scope),
+        counts=counts if asked is None else answer(asked, counts),
         runs=tuple(measurement.runs),
         warnings=tuple(measurement.warnings),
         exit_status=measurement.exit_status,

@@ -174,12 +174,12 @@ def _line(
     known = [value for value in values if value is not None]
     return EventCount(
         event=event,
-        value=_mean(known),
+        value=mean(known),
         unit=info.unit,
         status=status if known else missing or Status.NOT_COUNTED,
         running=_share(running, enabled, counted=bool(known)),
         scope=scope or _common_scope(scopes),
-        spread=_relative_spread(known) if len(values) > 1 else None,
+        spread=relative_spread(known) if len(values) > 1 else None,
         values=tuple(values),
     )
 
@@ -188,7 +188,8 @@ def _in_unit(total: float, scale: float) -> float:
     return total if scale == 1 else total * scale
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def mean(values: Sequence[float]) -> float | None:
+    """Return the mean; whole numbers stay whole, and exact beyond 2^53, if the mean is one."""
     if not values:
         return None
     total = sum(values)
@@ -199,7 +200,8 @@ def _mean(values: Sequence[float]) -> float | None:
     return total / len(values)
 
 
-def _relative_spread(values: Sequence[float]) -> float | None:
+def relative_spread(values: Sequence[float]) -> float | None:
+    """Return the standard deviation relative to the mean, None when that makes no sense."""
     if len(values) < 2:
         return None
     mean = sum(values) / len(values)

@@ -9,6 +9,7 @@ examples:
   gnomon count -- ./program arg
   gnomon count -e task-clock,page-faults -r 5 -- ./program
   gnomon count -e '{cycles,instructions}:u' -- ./program
+  gnomon count -e PAPI_TOT_INS,PAPI_TOT_CYC -m ipc -- ./program
   gnomon count -i 10ms -o run.gnomon -- ./program
   gnomon count -p 1234 --duration 5s
   gnomon count -a -e context-switches --duration 1s
@@ -20,6 +21,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from gnomon.analysis.count import count
 from gnomon.analysis.summary import CountResult
@@ -29,10 +31,16 @@ from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command, Cpus, Process, Target
 from gnomon.sources.measure import Sink
 
+if TYPE_CHECKING:
+    from gnomon.analysis.derived import MetricValue
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon count`."""
     parser.add_argument("-e", "--events", metavar="EVENTS", help="events, as in a,b:u,{c,d}")
+    parser.add_argument(
+        "-m", "--metrics", metavar="NAMES", help="metrics, as in ipc,cpu_utilisation, or all"
+    )
     parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
     parser.add_argument("-i", "--interval", metavar="TIME", help="read every TIME, as in 10ms")
     parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
@@ -61,10 +69,19 @@ def run(options: argparse.Namespace) -> int:
             on_readings=_live(options),
             on_run=on_run,
         )
-    _show(result, options)
+    _show(result, _metrics(result, options.metrics), options)
     if result.nothing_counted:
         return 1
     return result.exit_status or (130 if result.interrupted else 0)
+
+
+def _metrics(result: CountResult, asked: str | None) -> tuple[MetricValue, ...]:
+    """Return the metrics asked for; without asking, those of a machine with a PMU."""
+    if asked is None and not any(line.event.startswith("instructions") for line in result.counts):
+        return ()  # nothing that the rates do not say already
+    from gnomon.analysis.derived import derive, parse_names
+
+    return derive(result, parse_names(asked) if asked is not None else None)
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -108,7 +125,9 @@ def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None]
         yield lambda _: advance()
 
 
-def _show(result: CountResult, options: argparse.Namespace) -> None:
+def _show(
+    result: CountResult, metrics: tuple[MetricValue, ...], options: argparse.Namespace
+) -> None:
     from gnomon.views.counts import print_counts, rows_as_json
 
     if options.json:
@@ -116,6 +135,10 @@ def _show(result: CountResult, options: argparse.Namespace) -> None:
 
         origin = result.provenance
         rows = rows_as_json(result.counts)
+        if options.metrics:
+            from gnomon.views.metrics import metrics_as_json
+
+            rows += metrics_as_json(metrics)
         print(
             envelope(
                 "count",
@@ -127,6 +150,10 @@ def _show(result: CountResult, options: argparse.Namespace) -> None:
         )
         return
     print_counts(result, sys.stdout, by_scope=options.per_scope)
+    if metrics:
+        from gnomon.views.metrics import print_metrics
+
+        print_metrics(metrics, sys.stdout)
     for text in result.warnings:
         print(f"warning: {text}", file=sys.stderr)
     if options.output:

@@ -1,9 +1,13 @@
-"""List events, look one up, or see which can be counted here.
+"""List events, look one up, see which can be counted here, or which fit together.
 
 PATTERN is a part of a name or description, or a glob such as 'LLC-*'. With --available
 every event is tried out: only those that counted known work are listed. A pattern that
 names exactly one event shows all that is known of it. Tracepoints, being thousands, are
 listed when the pattern has a colon, as in 'sched:*'.
+
+With --from the events come from a folder of Intel's event lists, or from libpfm4 for any
+CPU it knows, instead of from this host. --fit tells whether events can be counted
+together and why not; --plan in how few runs all of them can be counted.
 
 examples:
   gnomon events
@@ -11,30 +15,54 @@ examples:
   gnomon events cache
   gnomon events 'sched:*switch*'
   gnomon events page-faults
+  gnomon events --presets
+  gnomon events --from perfmon --cpu ICX L3_MISS
+  gnomon events --from libpfm:skx --fit INST_RETIRED:ANY_P,L2_RQSTS:MISS
+  gnomon events --from perfmon --cpu SPR --plan
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from fnmatch import fnmatchcase
 
-from gnomon.errors import GnomonError
+from gnomon.errors import GnomonError, UnknownEventError, UsageError
+from gnomon.events.listed import ListedCatalogue
 from gnomon.events.model import Event, Request
+from gnomon.events.planner import explain_fit, plan
+from gnomon.events.presets import Unavailable, known_presets, load_presets
+from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Availability
 from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.counters import planner_units
 from gnomon.views.envelope import envelope
-from gnomon.views.events import event_as_json, print_event, print_events
+from gnomon.views.events import event_as_json, print_event, print_events, print_known
+from gnomon.views.planning import presets_as_json, print_plan, print_presets
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon events`."""
     parser.add_argument("pattern", nargs="?", help="part of a name or description, or a glob")
     parser.add_argument("--available", action="store_true", help="only what counts here, proved")
+    parser.add_argument("--from", dest="lists", metavar="LISTS", help="folder, or libpfm:PMU")
+    parser.add_argument("--cpu", help="the CPU to take from the lists, as in ICX")
+    parser.add_argument("--fit", metavar="EVENTS", help="do these fit together, and why not?")
+    parser.add_argument("--plan", action="store_true", help="in how few runs all are counted")
+    parser.add_argument("--presets", action="store_true", help="portable names and their meaning")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the events; 1 when none fits the pattern."""
+    """List the events; 1 when none fits the pattern or they do not fit together."""
+    if options.presets:
+        return _presets(options)
+    if options.fit is not None or options.plan:
+        return _fit(options)
+    if options.lists is not None:
+        return _listed(options)
+    if options.cpu is not None:
+        raise UsageError("--cpu chooses from lists: give --from as well.")
     source = PerfSource()
     exact = _named(source, options.pattern) if options.pattern else []
     events = exact or [e for e in _all(source, options.pattern) if matches(e, options.pattern)]
@@ -59,6 +87,80 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_events(events, verdicts, hidden, sys.stdout)
     return 0 if events else 1
+
+
+def _listed(options: argparse.Namespace) -> int:
+    """List events of another CPU; one that is named exactly is shown in full."""
+    if options.available:
+        raise UsageError("--available tries events out on this host: it does not go with --from.")
+    catalogue = ListedCatalogue.open(options.lists, options.cpu)
+    events = [event for event in catalogue if matches(event, options.pattern)]
+    with contextlib.suppress(UnknownEventError):
+        events = list(catalogue.resolve(options.pattern)) if options.pattern else events
+    if not events:
+        near = catalogue.nearest(options.pattern)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"{catalogue.name} has none."
+        raise GnomonError(f"no event matches '{options.pattern}': {hint}")
+    if options.json:
+        rows = [event_as_json(event, None) for event in events]
+        print(envelope("events", rows, source=catalogue.name))
+    elif len(events) == 1:
+        print_known(events[0], sys.stdout)
+    else:
+        print_events(events, None, [], sys.stdout)
+        print(f"\n{len(events):,} events of {catalogue.name}")
+    return 0
+
+
+def _fit(options: argparse.Namespace) -> int:
+    """Answer whether events fit together, or in how few runs all of a CPU's are counted."""
+    if options.lists is not None:
+        listed = ListedCatalogue.open(options.lists, options.cpu)
+        events, resolve, pmus = listed.events, listed.resolve, listed.pmus
+    else:
+        host = PerfSource()
+        events, resolve, pmus = tuple(host.events()), host.resolve, planner_units(host)
+    if options.plan:
+        wanted = [event for event in events if matches(event, options.pattern)]
+        return print_plan(plan(wanted, *pmus), sys.stdout, json=options.json)
+    groups = parse_events(options.fit, resolve)
+    fit = explain_fit([request for group in groups for request in group], *pmus)
+    if options.json:
+        results = {
+            "fits": fit.fits,
+            "reasons": list(fit.reasons),
+            "remedies": list(fit.remedies),
+            "batches": fit.batches,
+        }
+        print(envelope("events", results, source=options.lists or "perf"))
+    else:
+        print(fit.text)
+    return 0 if fit.fits else 1
+
+
+def _presets(options: argparse.Namespace) -> int:
+    """List the portable names: what they mean, and from what this host counts them."""
+    source = PerfSource()
+    table = load_presets()
+    rows = []
+    for name, info in known_presets().items():
+        if not (options.pattern is None or options.pattern.lower() in name.lower()):
+            continue
+        found = table.availability(name, lambda wanted: source.resolve(wanted)[0])
+        operands: tuple[Event, ...] = ()
+        reason = found.reason if isinstance(found, Unavailable) else ""
+        if not isinstance(found, Unavailable):
+            operands = found.operands
+            tried = source.availability([Request(event) for event in operands])
+            reason = next((v.reason for v in tried if not v.countable), "")
+        if reason and options.available:
+            continue
+        rows.append((name, info.description, operands, reason))
+    if options.json:
+        print(envelope("events", [presets_as_json(*row) for row in rows], source=source.name))
+    else:
+        print_presets(rows, sys.stdout)
+    return 0 if rows else 1
 
 
 def _named(source: PerfSource, name: str) -> list[Event]:

@@ -17,13 +17,13 @@ _NOT_FOUND = (UnknownEventError, NotPermittedError, NotSupportedError)
 def parse_events(text: str, resolve: Resolve) -> tuple[Group, ...]:
     """Return the groups in an event list; an event outside braces is a group of its own."""
     groups: list[Group] = []
-    for item in _split(text):
+    for item in split_items(text):
         if item.startswith("{"):
             body, brace, tail = item[1:].partition("}")
             if not brace or (tail and not tail.startswith(":")):
                 raise UsageError(f"'{item}' is not a group: write it as in {{a,b}} or {{a,b}}:u.")
             common = tail[1:]
-            members = [r for part in _split(body) for r in _requests(part, common, resolve)]
+            members = [r for part in split_items(body) for r in _requests(part, common, resolve)]
             if not members:
                 raise UsageError("a group needs at least one event: '{}' has none.")
             groups.append(tuple(members))
@@ -59,7 +59,7 @@ def parse_modifiers(letters: str, where: str) -> Modifiers:
     )
 
 
-def _split(text: str) -> Iterator[str]:
+def split_items(text: str) -> Iterator[str]:
     """Yield the items between commas, leaving alone commas within braces and slashes."""
     item, name, depth, in_slashes = "", "", 0, False
     for character in text:

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 from gnomon.errors import UsageError
+from gnomon.events.encoding import Term
 from gnomon.events.model import Event, Kind, PerfEncoding, Scope
 
 DEVICES = Path("/sys/bus/event_source/devices")
 _CPU_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _MOST_CPUS = 1 << 16
-_BITS = re.compile(r"([0-9]{1,2})(?:-([0-9]{1,2}))?")
 _CONFIG_WORDS = ("config", "config1", "config2")
 # Described elsewhere, by name: generic.py and tracepoints.py.
 _OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
@@ -184,19 +184,16 @@ def _terms(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _place(words: dict[str, int], layout: str, value: int, where: str) -> None:
-    """Put a value's bits where a format such as `config:0-7,21` wants them, low bits first."""
-    word, _, spans = layout.partition(":")
-    ranges = [_BITS.fullmatch(span) for span in spans.split(",")]
-    if word not in words or None in ranges:
+    """Put a value's bits where a format such as `config:0-7,21` wants them."""
+    try:
+        term = Term.parse(where, layout)
+    except UsageError:
+        term = None
+    if term is None or term.register not in words:
         raise UsageError(f"'{where}' needs the kernel's field {layout}, which is not supported.")
-    rest = value
-    # perf fills the bits in ascending order, in whatever order the kernel lists them.
-    for low, high in sorted((int(r[1]), int(r[2] or r[1])) for r in ranges if r):
-        mask = (1 << (high - low + 1)) - 1
-        words[word] = words[word] & ~(mask << low) | (rest & mask) << low
-        rest >>= high - low + 1
-    if rest:
+    if value >> term.width:
         raise UsageError(f"the value in '{where}' does not fit into its bits ({layout}).")
+    words[term.register] = words[term.register] & ~term.mask | term.insert(value)
 
 
 def read_pmus(devices: Path = DEVICES) -> dict[str, Pmu]:

@@ -12,11 +12,12 @@ comes with the share of time it covers and an error.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gnomon.errors import NotSupportedError, StateError, UsageError
 from gnomon.events.model import Event, Group, Kind, Request
@@ -27,7 +28,18 @@ from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Counting, Source, Target, Thread
 
+if TYPE_CHECKING:
+    from gnomon.sources.perf import PerfSource
+
 Values = dict[str, int | None]
+
+
+@functools.cache
+def default_source() -> PerfSource:
+    """Return this host's events; looking them up takes longer than all the rest of a set."""
+    from gnomon.sources.perf import PerfSource
+
+    return PerfSource()
 
 
 class State(StrEnum):
@@ -53,6 +65,18 @@ class Count:
     status: Status
 
 
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """What was counted since the start, as it was read: nothing scaled, nothing taken off.
+
+    Readings of one set come in the same order each time. `others` are the events that no
+    counting counts, by label: synthetic ones, and those that overflow watches itself.
+    """
+
+    readings: tuple[Reading, ...] = ()
+    others: Mapping[str, int] = field(default_factory=dict)
+
+
 class EventSet:
     """Events of one thread (or another target) that are counted together."""
 
@@ -64,11 +88,7 @@ class EventSet:
         target: Target | None = None,
         multiplex: bool = False,
     ) -> None:
-        if source is None:
-            from gnomon.sources.perf import PerfSource
-
-            source = PerfSource()
-        self._source = source
+        self._source = source if source is not None else default_source()
         self._target = target
         self._multiplex = multiplex
         self._requests: dict[str, Request] = {}
@@ -79,7 +99,7 @@ class EventSet:
         self._turns: TurnTaking | None = None
         self._clock: dict[str, int] = {}
         self._opened_as: dict[str, str] = {}  # labels, which lack of rights may have changed
-        self._base: dict[str, int] = {}
+        self._base = _Totals()
         self._final: dict[str, Count] | None = None
         names = [events] if isinstance(events, str) else list(events)
         for name in names:
@@ -106,11 +126,24 @@ class EventSet:
         self._require("add events to", State.STOPPED)
         groups = parse_events(names, self._resolve)
         fresh = {request.label: request for group in groups for request in group}
-        for label in fresh:
-            if label in self._requests:
-                raise UsageError(f"event '{label}' is in the set already: once is enough.")
+        for request in fresh.values():
+            self._refuse_twin(request, [*self._requests.values(), *fresh.values()])
         self._requests.update(fresh)
         return tuple(fresh)
+
+    def _refuse_twin(self, request: Request, others: Iterable[Request]) -> None:
+        """Raise an error when the same event is there already, under this name or another."""
+        for other in others:
+            if other is request or other.modifiers != request.modifiers:
+                continue
+            same = other.event.encoding is not None and other.event.encoding == (
+                request.event.encoding
+            )
+            if same or other.label == request.label:
+                known = "" if other.label == request.label else f" as '{other.label}'"
+                raise UsageError(
+                    f"event '{request.label}' is in the set already{known}: once is enough."
+                )
 
     def remove(self, name: str) -> None:
         """Take an event out again."""
@@ -157,8 +190,15 @@ class EventSet:
             raise StateError("an event set without events cannot start: add one first.")
         target = self._target if self._target is not None else Thread()
         counted = [r for r in self._requests.values() if r.event.kind is not Kind.SYNTHETIC]
+        self._watch = None  # that of the run before, kept for its overflows
+        self._base = _Totals()
         try:
             self._open(counted, target)
+            self._clock = {
+                label: synthetic.read(request.event)
+                for label, request in self._requests.items()
+                if request.event.kind is Kind.SYNTHETIC
+            }
             if self._counting is not None:
                 self._counting.start()
             if self._watch is not None:
@@ -170,12 +210,6 @@ class EventSet:
             raise
         self._final = None
         self._state = State.RUNNING
-        self._base = {}
-        self._clock = {
-            label: synthetic.read(request.event)
-            for label, request in self._requests.items()
-            if request.event.kind is Kind.SYNTHETIC
-        }
 
     def _open(self, counted: list[Request], target: Target) -> None:
         if self._plans:
@@ -212,21 +246,22 @@ class EventSet:
         """Return the values with their coverage and error."""
         self._require("read", State.RUNNING, State.STOPPED)
         if self._state is State.RUNNING:
-            return self._counts(self._counting.read().readings if self._counting else ())
+            return self._counts(self._totals())
         if self._final is None:
             raise StateError("an event set that was never started has nothing to read.")
-        return self._final
+        return dict(self._final)
 
     def accumulate(self, into: MutableMapping[str, int]) -> None:
         """Add the values to a mapping and go on from zero."""
         self._require("accumulate from", State.RUNNING)
-        values = self.read()
-        missing = [label for label, value in values.items() if value is None]
+        totals = self._totals()
+        counts = self._counts(totals)
+        missing = [label for label, count in counts.items() if count.value is None]
         if missing:
             raise NotSupportedError(f"'{missing[0]}' was not counted, so it cannot be added up.")
-        for label, value in values.items():
-            into[label] = into.get(label, 0) + (value or 0)
-        self.reset()
+        for label, count in counts.items():
+            into[label] = into.get(label, 0) + (count.value or 0)
+        self._go_on_from(totals)
 
     def reset(self) -> None:
         """Go on from zero, without a gap in the counting."""
@@ -238,30 +273,41 @@ class EventSet:
                     for label, count in self._final.items()
                 }
             return
-        for label, count in self.details().items():
-            self._base[label] = self._base.get(label, 0) + (count.value or 0)
+        self._go_on_from(self._totals())
+
+    def _go_on_from(self, totals: _Totals) -> None:
+        self._base = totals
+        if self._turns is not None:
+            self._turns.restart()
 
     def stop(self) -> Values:
         """Cease to count and return the values."""
         self._require("stop", State.RUNNING)
-        ends = {label: synthetic.read(self._requests[label].event) for label in self._clock}
-        readings: Iterable[Reading] = ()
-        if self._watch is not None:
-            self._watch.stop()
-        if self._turns is not None:
-            self._turns.stop()
-        if self._counting is not None:
-            readings = self._counting.stop().readings
-        self._final = self._counts(readings, ends)
+        clocks = self._clocks()
         self._state = State.STOPPED
-        self._drop(keep_overflows=True)
-        return {label: count.value for label, count in self._final.items()}
+        try:
+            if self._watch is not None:
+                self._watch.stop()
+            if self._turns is not None:
+                self._turns.stop()
+            readings = self._counting.stop().readings if self._counting is not None else ()
+            self._final = self._counts(_Totals(readings, clocks | self._watched()))
+        finally:
+            self._drop(keep_overflows=True)
+        return self.read()
 
     def overflows(self) -> list[Overflow]:
-        """Return the overflows since the last call that no handler has taken."""
-        if self._watch is None:
-            return []
-        return self._watch.take()
+        """Return the overflows since the last call that no handler has taken.
+
+        The kernel keeps some thousands of them for us, so take them now and then; a new
+        start forgets those that are left.
+        """
+        return self._watch.take() if self._watch is not None else []
+
+    @property
+    def lost_overflows(self) -> int:
+        """How many overflows of this run found no room because nobody took them in time."""
+        return self._watch.lost if self._watch is not None else 0
 
     # Details
 
@@ -277,44 +323,53 @@ class EventSet:
         known = [value for value in parts if value is not None]
         return sum(known) if known else None
 
-    def _counts(
-        self, readings: Iterable[Reading], ends: Mapping[str, int] | None = None
-    ) -> dict[str, Count]:
+    def _clocks(self) -> dict[str, int]:
+        return {
+            label: synthetic.read(self._requests[label].event) - start
+            for label, start in self._clock.items()
+        }
+
+    def _watched(self) -> dict[str, int]:
+        if self._watch is None:
+            return {}
+        return {label: self._watch.count(label) for label in self._watch.sampled}
+
+    def _totals(self) -> _Totals:
+        readings = self._counting.read().readings if self._counting is not None else ()
+        return _Totals(readings, self._clocks() | self._watched())
+
+    def _counts(self, totals: _Totals) -> dict[str, Count]:
+        """Return what was counted since the last reset."""
+        parts: dict[str, list[Reading]] = {}
+        for reading in _since(totals.readings, self._base.readings):
+            parts.setdefault(reading.event, []).append(reading)
         found: dict[str, Count] = {}
-        sums: dict[str, list[Reading]] = {}
-        for reading in readings:
-            sums.setdefault(reading.event, []).append(reading)
-        for label, request in self._requests.items():
-            if label in self._clock:
-                now = ends[label] if ends is not None else synthetic.read(request.event)
-                found[label] = Count(now - self._clock[label], 1.0, 0.0, Status.COUNTED)
-            elif self._watch is not None and label in self._watch.sampled:
-                found[label] = Count(self._watch.count(label), 1.0, 0.0, Status.COUNTED)
+        for label in self._requests:
+            other = totals.others.get(label)
+            if other is not None:
+                value = other - self._base.others.get(label, 0)
+                found[label] = Count(value, 1.0, 0.0, Status.COUNTED)
             else:
-                found[label] = self._count(label, sums.get(self._opened_as[label], []))
-        for label, base in self._base.items():
-            count = found[label]
-            if count.value is not None:
-                found[label] = replace(count, value=count.value - base)
+                name = self._opened_as[label]
+                found[label] = self._count(name, parts.get(name, []))
         return found
 
-    def _count(self, label: str, parts: list[Reading]) -> Count:
+    def _count(self, name: str, parts: list[Reading]) -> Count:
+        """Return the count over all places, each scaled by its own times."""
         enabled = sum(part.enabled for part in parts)
         running = sum(part.running for part in parts)
-        known = [part.value for part in parts if part.value is not None]
+        values = [_scaled(part) for part in parts]
+        known = [value for value in values if value is not None]
         if not known:
-            return Count(None, 0.0, None, parts[0].status if parts else Status.NOT_COUNTED)
-        total = sum(known)
-        if running >= enabled or running == 0:
-            return Count(total, 1.0, 0.0, Status.COUNTED)
-        name = self._opened_as[label]
+            status = parts[0].status if parts else Status.NOT_COUNTED
+            return Count(None, 0.0, None, Status.NOT_COUNTED if status.has_value else status)
+        if running >= enabled:
+            return Count(round(sum(known)), 1.0, 0.0, Status.COUNTED)
         error = self._turns.error(name, enabled, running) if self._turns else None
-        return Count(round(total * enabled / running), running / enabled, error, Status.SCALED)
+        return Count(round(sum(known)), running / enabled, error, Status.SCALED)
 
     def _drop(self, *, keep_overflows: bool = False) -> None:
-        if self._counting is not None:
-            self._counting.close()
-            self._counting = None
+        # First whoever reads the counters from a thread, then the counters.
         if self._watch is not None:
             self._watch.close()
             if not keep_overflows:
@@ -322,6 +377,9 @@ class EventSet:
         if self._turns is not None:
             self._turns.stop()
             self._turns = None
+        if self._counting is not None:
+            self._counting.close()
+            self._counting = None
 
     def close(self) -> None:
         """Give everything back; may be called again."""
@@ -345,3 +403,24 @@ class EventSet:
     def _require(self, verb: str, *states: State) -> None:
         if self._state not in states:
             raise StateError(f"cannot {verb} an event set that is {self._state}.")
+
+
+def _since(readings: tuple[Reading, ...], base: tuple[Reading, ...]) -> Iterable[Reading]:
+    """Return readings less those of an earlier time, which has the same ones or none."""
+    if not base:
+        return readings
+    return [
+        now._replace(
+            value=None if now.value is None else now.value - (then.value or 0),
+            enabled=now.enabled - then.enabled,
+            running=now.running - then.running,
+        )
+        for now, then in zip(readings, base, strict=True)
+    ]
+
+
+def _scaled(part: Reading) -> float | int | None:
+    """Return the count for the whole time, None when none of it was seen."""
+    if part.value is None or part.running >= part.enabled:
+        return part.value
+    return part.value * part.enabled / part.running if part.running else None

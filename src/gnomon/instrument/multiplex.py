@@ -17,9 +17,11 @@ _FEWEST = 5
 class _Sums:
     """Sums over slices of what an event counted (v) while it was on a counter (r)."""
 
-    value: int = 0
+    value: int = 0  # at the end of the last slice
     running: int = 0
     slices: int = 0
+    v: int = 0
+    r: int = 0
     vv: float = 0.0
     vr: float = 0.0
     rr: float = 0.0
@@ -30,6 +32,8 @@ class _Sums:
         if time <= 0:
             return
         self.slices += 1
+        self.v += counted
+        self.r += time
         self.vv += float(counted) * counted
         self.vr += float(counted) * time
         self.rr += float(time) * time
@@ -54,19 +58,26 @@ class TurnTaking:
         if self._thread.is_alive():
             self._thread.join()
 
+    def restart(self) -> None:
+        """Forget the slices so far: what is counted now has nothing to do with them."""
+        self._sums = {e: _Sums(sums.value, sums.running) for e, sums in self._sums.items()}
+
     def _run(self) -> None:
         while not self._done.wait(_PERIOD):
             try:
-                readings = self._counting.read().readings
+                self.look()
             except GnomonError:
                 return  # the counting ended between two looks
-            values: dict[str, tuple[int, int]] = {}
-            for reading in readings:
-                if reading.value is not None:
-                    value, running = values.get(reading.event, (0, 0))
-                    values[reading.event] = (value + reading.value, running + reading.running)
-            for event, (value, running) in values.items():
-                self._sums.setdefault(event, _Sums()).add(value, running)
+
+    def look(self) -> None:
+        """End a slice here."""
+        values: dict[str, tuple[int, int]] = {}
+        for reading in self._counting.read().readings:
+            if reading.value is not None:
+                value, running = values.get(reading.event, (0, 0))
+                values[reading.event] = (value + reading.value, running + reading.running)
+        for event, (value, running) in values.items():
+            self._sums.setdefault(event, _Sums()).add(value, running)
 
     def error(self, event: str, enabled: int, running: int) -> float | None:
         """Return the standard error of the scaled count, None when too little was seen.
@@ -76,9 +87,9 @@ class TurnTaking:
         share that was seen does not contribute (finite population).
         """
         sums = self._sums.get(event)
-        if sums is None or sums.slices < _FEWEST or running <= 0 or sums.running <= 0:
+        if sums is None or sums.slices < _FEWEST or running <= 0:
             return None
-        rate = sums.value / sums.running
+        rate = sums.v / sums.r
         residual = max(sums.vv - 2 * rate * sums.vr + rate * rate * sums.rr, 0.0)
         variance = residual / (sums.slices - 1)
         unseen = 1 - running / enabled

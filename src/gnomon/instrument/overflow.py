@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from gnomon.errors import NotSupportedError
+from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.events.model import Kind, Request
 from gnomon.instrument.thresholds import check_threshold, default_threshold
 from gnomon.sources.base import Source, Target
@@ -92,15 +92,19 @@ class OverflowWatch:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _done: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
-    lost: int = 0
+    _lost: int = 0
 
     def __post_init__(self) -> None:
-        for label, plan in self.plans.items():
-            sampler = self._try_to_sample(plan)
-            if sampler is None:
-                self._timed[label] = _Timed(plan)
-            else:
-                self._sampled[label] = _Sampled(plan, sampler)
+        try:
+            for label, plan in self.plans.items():
+                sampler = self._try_to_sample(plan)
+                if sampler is None:
+                    self._timed[label] = _Timed(plan)
+                else:
+                    self._sampled[label] = _Sampled(plan, sampler)
+        except BaseException:
+            self.close()
+            raise
 
     def _try_to_sample(self, plan: OverflowPlan) -> PerfSampler | None:
         if plan.request.event.kind is Kind.SYNTHETIC or not isinstance(self.source, CanSample):
@@ -134,19 +138,31 @@ class OverflowWatch:
         """Cease to watch; what was seen so far can still be taken."""
         for watched in self._sampled.values():
             watched.sampler.stop()
-        self._done.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-        self._look()
+        if not self._end_thread():
+            self._look()
         for watched in self._sampled.values():
             watched.final = watched.sampler.totals(0)[2]
-            self.lost += watched.sampler.lost
+            self._lost += watched.sampler.lost
 
     def close(self) -> None:
         """Give everything back; may be called again."""
-        self._done.set()
+        self._end_thread()
         for watched in self._sampled.values():
             watched.sampler.close()
+
+    def _end_thread(self) -> bool:
+        """End the thread, which has a last look; False when it is this one or there is none."""
+        self._done.set()
+        if self._thread is None or self._thread is threading.current_thread():
+            return False
+        self._thread.join()
+        return True
+
+    @property
+    def lost(self) -> int:
+        """How many overflows did not fit into the kernel's rings."""
+        running = [w.sampler.lost for w in self._sampled.values() if w.final is None]
+        return self._lost + sum(running)
 
     def count(self, label: str) -> int:
         """Return what an event that is watched by the kernel has counted so far."""
@@ -156,7 +172,7 @@ class OverflowWatch:
     def take(self) -> list[Overflow]:
         """Return the overflows that no handler has taken."""
         if not self._done.is_set():
-            self._look()
+            self._look(told=False)
         with self._lock:
             taken, self._reports = self._reports, []
         return sorted(taken, key=lambda report: report.time)
@@ -164,19 +180,23 @@ class OverflowWatch:
     def _run(self) -> None:
         samplers = [watched.sampler for watched in self._sampled.values()]
         only = samplers[0] if len(samplers) == 1 and not self._timed else None
-        if only is None:
-            while not self._done.wait(_TIMER_PERIOD):
-                self._look()
-            return
-        while not self._done.is_set():  # one event of the kernel's: wait for it itself
-            if only.wait_for_samples(_TIMER_PERIOD):
-                self._look()
+        try:
+            if only is None:
+                while not self._done.wait(_TIMER_PERIOD):
+                    self._look()
+            while not self._done.is_set():  # one event of the kernel's: wait for it itself
+                if only is not None and only.wait_for_samples(_TIMER_PERIOD):
+                    self._look()
+            self._look()
+        except GnomonError:
+            return  # the counters cannot be read any more; whoever reads them is told why
 
-    def _look(self) -> None:
+    def _look(self, *, told: bool = True) -> None:
+        """Gather reports; unless `told` is false, handlers are called for theirs."""
         reports: list[tuple[OverflowPlan, Overflow]] = []
         with self._lock:
             for label, watched in self._sampled.items():
-                if watched.final is not None:
+                if watched.final is not None or (watched.plan.handler is not None and not told):
                     continue
                 batch = watched.sampler.drain()
                 reports += [
@@ -184,6 +204,8 @@ class OverflowWatch:
                     for when, ip, tid in zip(batch.time, batch.ip, batch.tid, strict=True)
                 ]
             for label, timed in self._timed.items():
+                if timed.plan.handler is not None and not told:
+                    continue
                 passed = (self.read(label) or 0) // timed.plan.threshold
                 if passed > timed.passed:
                     times = passed - timed.passed
@@ -193,4 +215,13 @@ class OverflowWatch:
             self._reports += [report for plan, report in reports if plan.handler is None]
         for plan, report in reports:
             if plan.handler is not None:
-                plan.handler(report)
+                _tell(plan.handler, report)
+
+
+def _tell(handler: Callable[[Overflow], None], report: Overflow) -> None:
+    """Call a handler; what goes wrong in it is shown as for any thread and ends nothing."""
+    try:
+        handler(report)
+    except Exception as error:
+        details = (type(error), error, error.__traceback__, threading.current_thread())
+        threading.excepthook(threading.ExceptHookArgs(details))

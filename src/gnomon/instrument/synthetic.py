@@ -33,13 +33,16 @@ _READERS: dict[str, Callable[[], int]] = {
 
 
 def find(name: str) -> Event | None:
-    """Return the synthetic event of this name, if there is one."""
+    """Return the synthetic event of this name, in that spelling, if there is one."""
     for event in SYNTHETIC:
-        if name == event.name or name in event.aliases:
+        if name == event.name:
             return event
+        if name in event.aliases:
+            return event.renamed(name)
     return None
 
 
 def read(event: Event) -> int:
     """Return the present reading of a synthetic event."""
-    return _READERS[event.name]()
+    reader = next(_READERS[name] for name in (event.name, *event.aliases) if name in _READERS)
+    return reader()

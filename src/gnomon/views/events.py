@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, TextIO
 
-from gnomon.events.model import Event
+from gnomon.events.model import Constraint, Event, Fields
 from gnomon.sources.base import Availability
 from gnomon.views.table import Column, Table
 
@@ -22,7 +23,8 @@ def print_events(
     for event in events:
         verdict = read.get(event.name)
         tried = f"{verdict.value:,}" if verdict and verdict.value is not None else ""
-        names = " or ".join((event.name, *event.aliases[:1]))
+        other = [alias for alias in event.aliases[:1] if alias.lower() != event.name.lower()]
+        names = " or ".join((event.name, *other))
         table.add(names, str(event.kind), tried, event.description)
     if events:
         table.print(stream)
@@ -43,18 +45,8 @@ def _reasons(hidden: Sequence[Availability]) -> dict[str, int]:
 
 
 def print_event(verdict: Availability, stream: TextIO) -> None:
-    """Write all that is known of one event."""
-    event = verdict.event
-    lines = [("", event.name), ("counts", event.description), ("kind", str(event.kind))]
-    if event.aliases:
-        lines.append(("also", ", ".join(event.aliases)))
-    lines.append(("scope", str(event.scope)))
-    if event.unit:
-        scale = "" if event.scale == 1 else f" (count x {event.scale:g})"
-        lines.append(("unit", event.unit + scale))
-    if event.encoding is not None:
-        lines.append(("encoding", _encoding(event)))
-    lines += [("caveat", caveat) for caveat in event.caveats]
+    """Write all that is known of one event of this host."""
+    lines = _facts(verdict.event)
     state = "yes" if verdict.countable else f"no, {verdict.verdict}"
     if verdict.value is not None:
         state += f": read {verdict.value:,} when tried out"
@@ -63,8 +55,73 @@ def print_event(verdict: Availability, stream: TextIO) -> None:
         lines.append(("", verdict.reason))
     if verdict.remedy:
         lines.append(("", f"→ {verdict.remedy}"))
-    stream.write(f"{lines[0][1]}\n")
-    stream.writelines(f"  {label:<9} {text}\n" for label, text in lines[1:])
+    _print_facts(verdict.event, lines, stream)
+
+
+def print_known(event: Event, stream: TextIO) -> None:
+    """Write all that is known of an event of some CPU."""
+    _print_facts(event, _facts(event), stream)
+
+
+def _print_facts(event: Event, lines: list[tuple[str, str]], stream: TextIO) -> None:
+    stream.write(f"{event.name}\n")
+    stream.writelines(f"  {label:<9} {text}\n" for label, text in lines)
+
+
+def _facts(event: Event) -> list[tuple[str, str]]:
+    lines = [("counts", event.description), ("kind", str(event.kind))]
+    if event.aliases:
+        lines.append(("also", ", ".join(event.aliases)))
+    lines.append(("scope", str(event.scope)))
+    if event.unit:
+        scale = "" if event.scale == 1 else f" (count x {event.scale:g})"
+        lines.append(("unit", event.unit + scale))
+    if event.encoding is not None:
+        lines.append(("encoding", _encoding(event)))
+    if event.fields is not None:
+        lines.append(("select", _select(event.fields)))
+    lines += [("counters", text) for text in _constraint(event)]
+    lines += [("caveat", caveat) for caveat in event.caveats]
+    lines += [("erratum", erratum) for erratum in event.errata]
+    if event.deprecated:
+        lines.append(("caveat", "deprecated by the vendor"))
+    return lines
+
+
+def _select(fields: Fields) -> str:
+    parts = [f"code {fields.code:#x}", f"umask {fields.umask:#x}"]
+    if fields.cmask:
+        parts.append(f"cmask {fields.cmask}")
+    parts += [
+        name
+        for name, there in (
+            ("inverted", fields.invert),
+            ("edge", fields.edge),
+            ("any thread", fields.any_thread),
+        )
+        if there
+    ]
+    if fields.msrs:
+        registers = " or ".join(f"{msr:#x}" for msr in fields.msrs)
+        parts.append(f"register {registers} = {fields.msr_value:#x}")
+    if fields.ldlat is not None:
+        parts.append(f"latency threshold {fields.ldlat}")
+    if fields.precise:
+        parts.append(f"precise up to level {fields.precise}")
+    return ", ".join(parts)
+
+
+def _constraint(event: Event) -> list[str]:
+    constraint = event.constraint
+    texts = []
+    if constraint.fixed is not None:
+        texts.append(f"fixed counter {constraint.fixed}")
+    if constraint.counters:
+        bits = [str(i) for i in range(64) if constraint.counters >> i & 1]
+        texts.append(f"general counters {', '.join(bits)}")
+    if constraint.taken_alone:
+        texts.append("alone on the general counters")
+    return texts
 
 
 def _encoding(event: Event) -> str:
@@ -98,6 +155,13 @@ def event_as_json(event: Event, verdict: Availability | None) -> dict[str, Any]:
             "config1": encoding.config1,
             "config2": encoding.config2,
         }
+    if event.fields is not None:
+        content["fields"] = asdict(event.fields)
+    constraint = event.constraint
+    if constraint != Constraint():
+        content["constraint"] = asdict(constraint)
+    if event.errata:
+        content["errata"] = list(event.errata)
     if verdict is not None:
         content["available"] = verdict.countable
         content["verdict"] = str(verdict.verdict)

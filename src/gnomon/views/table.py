@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,11 @@ class Table:
     def print(self, stream: TextIO) -> None:
         """Write the table; headings stand out where the stream is a terminal."""
         lines = self.lines()
+        if stream.isatty():
+            columns = shutil.get_terminal_size().columns
+            lines = [
+                line if width(line) <= columns else line[: columns - 1] + "…" for line in lines
+            ]
         if lines and stream.isatty() and "NO_COLOR" not in os.environ:
             heading = 1 if self.title else 0
             lines[heading] = f"\x1b[1m{lines[heading]}\x1b[0m"

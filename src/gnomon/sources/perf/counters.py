@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+from typing import TYPE_CHECKING
 
 from gnomon import _native
+from gnomon.events import planner
 from gnomon.events.generic import raw_event
 from gnomon.events.model import Modifiers, Request
 from gnomon.events.sysfs import Pmu
 from gnomon.sources.perf.attr import event_spec
+
+if TYPE_CHECKING:
+    from gnomon.sources.perf.source import PerfSource
 
 _MOST = 64
 _USER = Modifiers(kernel=False, hypervisor=False)
@@ -42,6 +47,17 @@ def count_counters(pmu: Pmu) -> int | None:
             return largest or None
         largest = size
     return largest
+
+
+def planner_units(source: PerfSource) -> tuple[planner.Pmu, ...]:
+    """Return this host's core units for the planner, with as many counters as were found."""
+    units = []
+    for pmu in source.catalogue.core_pmus:
+        found = count_counters(pmu)
+        if found is not None:
+            units.append(planner.Pmu(pmu.name, found))
+    # Without a PMU there are no counters that events could fit on.
+    return tuple(units) or (planner.Pmu("cpu", 0),)
 
 
 def reads_in_user_space(pmu: Pmu) -> bool:

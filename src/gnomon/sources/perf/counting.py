@@ -78,6 +78,13 @@ class PerfCounting:
     # Setting up
 
     def _open_group(self, group: Group) -> None:
+        for request in group:
+            if request.event.encoding is None:
+                reason = Reason(Status.NOT_SUPPORTED, request.event.description or "no encoding")
+                self._refused[request.label] = (request, reason)
+                self.warnings.append(f"{request.label} is {reason.status}: {reason.sentence}")
+        if all(request.label in self._refused for request in group):
+            return
         where = places(group[0].event, self._target, self._subject.pid, self._host)
         if group[0].event.cpus is not None and not isinstance(self._target, Cpus):
             self.warnings.append(

@@ -118,22 +118,36 @@ def _encoded(text: str) -> bytes:
 def _cannot_start(command: Command, error: OSError) -> CommandError:
     program = command.argv[0]
     folder = Path(command.directory or ".")
-    if not folder.is_dir():
-        return CommandError(f"cannot run '{program}': there is no folder '{folder}'.")
-    if not os.access(folder, os.X_OK):
-        return CommandError(f"cannot run '{program}': the folder '{folder}' may not be entered.")
-    if error.errno == errno.ENOENT:
+    why = _no_way_in(folder)
+    if why:
+        return CommandError(f"cannot run '{program}': {why}.")
+    if "/" in program:
+        exists = os.access(folder / program, os.F_OK)
+    else:
+        exists = any(os.access(Path(place) / program, os.F_OK) for place in os.get_exec_path())
+    # A folder in PATH that may not be searched makes EACCES of what is simply not there.
+    if error.errno == errno.ENOENT or (error.errno == errno.EACCES and not exists):
         why = "there is no such file; check the spelling or give its path"
-        if "/" not in program:
-            why = "it is not in PATH; check the spelling or give its path, as in ./program"
-        elif (folder / program).exists():
+        if exists:
             why = "the interpreter that its first line or its header names is missing"
+        elif "/" not in program:
+            why = "it is not in PATH; check the spelling or give its path, as in ./program"
         return CommandError(f"cannot run '{program}': {why}.")
     if error.errno == errno.EACCES:
         failure = CommandError(f"cannot run '{program}': it is not an executable file.")
         failure.exit_code = 126
         return failure
     return CommandError(f"cannot run '{program}': {os.strerror(error.errno or 0)}.")
+
+
+def _no_way_in(folder: Path) -> str:
+    """Return why a program cannot be started in a folder, empty when it can."""
+    try:
+        if not folder.is_dir():
+            return f"there is no folder '{folder}'"
+    except PermissionError:
+        pass
+    return "" if os.access(folder, os.X_OK) else f"the folder '{folder}' may not be entered"
 
 
 def _watch(pid: int) -> int:

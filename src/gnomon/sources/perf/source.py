@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gnomon.events.kernel import KernelCatalogue
+from gnomon.events.host import HostCatalogue
 from gnomon.events.model import Event, Group, Request
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.model import Provenance
@@ -32,7 +32,7 @@ class PerfSource:
 
     def __init__(self, devices: Path = DEVICES) -> None:
         self.host = Host()
-        self.catalogue = KernelCatalogue(devices)
+        self.catalogue = HostCatalogue(devices)
 
     @property
     def has_core_pmu(self) -> bool:

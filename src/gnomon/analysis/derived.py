@@ -1,0 +1,68 @@
+"""Metrics over what was counted: instructions per cycle, miss rates, bandwidths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gnomon.analysis.summary import CountResult
+from gnomon.errors import UsageError
+from gnomon.events.formula import Missing
+from gnomon.events.formula.dimensions import parse_unit
+from gnomon.events.metrics import BoundMetric, MetricTable, load_metrics
+from gnomon.events.presets import Unavailable, load_presets
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """A metric's value in its unit, or the reason why there is none."""
+
+    name: str
+    title: str
+    value: float | None
+    unit: str
+    reason: str = ""
+    caveats: tuple[str, ...] = ()
+
+
+def derive(
+    result: CountResult, names: tuple[str, ...] | None = None, table: MetricTable | None = None
+) -> tuple[MetricValue, ...]:
+    """Return metrics over a result: those named, or all that its events allow."""
+    table = table or load_metrics()
+    counted = {line.event: line for line in result.counts}
+    units = {name: parse_unit(line.unit) for name, line in counted.items() if line.unit}
+    presets = load_presets()
+    if names is None:
+        bound: list[BoundMetric | Unavailable] = list(
+            table.applicable(counted, presets=presets, units=units)
+        )
+    else:
+        bound = [table.bind(name, counted, presets=presets, units=units) for name in names]
+    values = {name: line.value for name, line in counted.items()}
+    constants = {
+        "time": sum(result.elapsed) / len(result.elapsed) / 1e9 if result.elapsed else None,
+        "cpus": float(result.provenance.cpus) or None,
+    }
+    return tuple(_value(metric, {**values, **constants}) for metric in bound)
+
+
+def _value(metric: BoundMetric | Unavailable, values: dict[str, float | None]) -> MetricValue:
+    if isinstance(metric, Unavailable):
+        return MetricValue(metric.name, metric.name, None, "", metric.reason)
+    about = metric.metric
+    result = metric.evaluate(values)
+    if isinstance(result, Missing):
+        return MetricValue(about.name, about.title, None, about.unit.text, result.reason)
+    return MetricValue(
+        about.name, about.title, float(result), about.unit.text, caveats=metric.caveats
+    )
+
+
+def parse_names(text: str) -> tuple[str, ...] | None:
+    """Return the metric names in a list separated by commas; `all` is all that can be had."""
+    if text.strip() == "all":
+        return None
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise UsageError("no metric given: name at least one, as in -m ipc.")
+    return names
