@@ -27,20 +27,31 @@ void copy_text(char* to, size_t room, const std::string& text) {
 
 }  // namespace
 
+// A process that replaces its program keeps its number, and numbers come round again: the
+// file of whoever had it before must not be overwritten.
+int RegionTable::make_file(const std::string& folder) {
+    const std::string stem = folder + "/regions-" + std::to_string(getpid());
+    int fd = -1;
+    for (int more = 0; fd < 0; ++more) {
+        path_ = more ? stem + "-" + std::to_string(more) : stem;
+        fd = open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+        if (fd < 0 && errno != EEXIST) fail(path_);
+    }
+    if (ftruncate(fd, static_cast<off_t>(mapped_)) < 0) {
+        const int error = errno;
+        close(fd);
+        errno = error;
+        fail(path_);
+    }
+    return fd;
+}
+
 RegionTable::RegionTable(const std::string& folder, const std::vector<std::string>& events) {
     mapped_ = sizeof(RegionTableHeader) + capacity * sizeof(RegionNode);
     int fd = -1;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     if (!folder.empty()) {
-        const std::string path = folder + "/regions-" + std::to_string(getpid());
-        fd = open(path.c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0644);
-        if (fd < 0) fail(path);
-        if (ftruncate(fd, static_cast<off_t>(mapped_)) < 0) {
-            const int error = errno;
-            close(fd);
-            errno = error;
-            fail(path);
-        }
+        fd = make_file(folder);
         flags = MAP_SHARED;
     }
     void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -65,16 +76,21 @@ RegionTable::RegionTable(const std::string& folder, const std::vector<std::strin
 
 RegionTable::~RegionTable() { munmap(header_, mapped_); }
 
-uint32_t RegionTable::add(uint32_t parent, uint32_t thread, const std::string& name) {
+void RegionTable::discard() {
+    if (!path_.empty() && header_->process == static_cast<uint32_t>(getpid()))
+        unlink(path_.c_str());
+}
+
+uint32_t RegionTable::add(uint32_t parent, const std::string& name) {
     uint32_t index = header_->nodes.load();
     do {
         if (index >= capacity) return capacity - 1;
     } while (!header_->nodes.compare_exchange_weak(index, index + 1));
     RegionNode& fresh = nodes_[index];
-    fresh.parent = parent;
-    fresh.thread = thread;
+    const bool last = index == capacity - 1;
+    fresh.parent = last ? no_region : parent;
     fresh.shortest = ~uint64_t{0};
-    const std::string shown = index == capacity - 1 ? "(more)" : name;
+    const std::string shown = last ? "(more)" : name;
     copy_text(fresh.name, sizeof fresh.name, shown);
     fresh.name_bytes = static_cast<uint32_t>(std::min(shown.size(), sizeof fresh.name - 1));
     return index;

@@ -11,11 +11,12 @@ namespace gnomon {
 inline constexpr uint32_t most_region_events = 16;
 inline constexpr uint32_t no_region = 0xffffffff;
 
-// One region in one place of the call tree of one thread. Only that thread writes to it.
+// One region in one place of the call tree of one thread, or of several that lived one
+// after the other. Only one thread at a time writes to it.
 struct RegionNode {
-    uint32_t parent;  // index in the table, or no_region
-    uint32_t thread;
-    uint32_t failed;  // errno with which this thread's counters could not be opened
+    uint32_t parent;   // index in the table, or no_region
+    uint32_t threads;  // how many have been in it
+    uint32_t failed;   // errno with which a thread's counters could not be opened
     uint32_t name_bytes;
     char name[128];
     uint64_t instances;
@@ -44,14 +45,20 @@ class RegionTable {
     RegionTable(const RegionTable&) = delete;
     RegionTable& operator=(const RegionTable&) = delete;
 
-    // Returns a fresh node, or the last one ("(more)") when the table is full.
-    uint32_t add(uint32_t parent, uint32_t thread, const std::string& name);
+    // Returns a fresh node, or the last one ("(more)") when the table is full. That one
+    // belongs to no other and is written to by all threads, so its sums are not exact.
+    uint32_t add(uint32_t parent, const std::string& name);
     RegionNode& node(uint32_t index) { return nodes_[index]; }
     // The header and the nodes in use, as they stand in a file.
     std::string bytes() const;
+    // Removes the file, if there is one and this process made it.
+    void discard();
     static constexpr uint32_t capacity = 16384;
 
   private:
+    int make_file(const std::string& folder);
+
+    std::string path_;
     RegionTableHeader* header_ = nullptr;
     RegionNode* nodes_ = nullptr;
     size_t mapped_ = 0;

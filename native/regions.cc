@@ -33,8 +33,19 @@ std::atomic<uint32_t> next_id{0};
 struct OpenRegion {
     uint32_t id;
     uint32_t node;
+    uint64_t generation;  // of the recorder that began it
     uint64_t started;
     uint64_t words[most_region_events + 2];
+};
+
+// The nodes that one thread writes to. When a thread ends, the next new one goes on with
+// them, so that it is not the number of threads ever started that fills the table.
+struct Track {
+    struct Entry {
+        uint32_t node;
+        bool entered;  // by the thread that has the track now
+    };
+    std::unordered_map<uint64_t, Entry> nodes;  // by parent node and region
 };
 
 // What one thread needs to count its regions.
@@ -42,15 +53,18 @@ struct Recorder {
     uint64_t generation = 0;
     std::shared_ptr<RegionTable> table;
     std::unique_ptr<Group> group;
-    uint32_t thread = 0;
     uint32_t failed = 0;
     std::vector<OpenRegion> open;
-    std::unordered_map<uint64_t, uint32_t> nodes;  // (parent node, region) to node
+    Track track;
 
+    ~Recorder();
     void renew();
     uint32_t node_of(uint32_t parent, uint32_t id, const std::string& name);
     void read(uint64_t* words);
 };
+
+// Tracks of threads that have ended, all of the present table.
+std::vector<Track> spare;
 
 thread_local Recorder recorder;
 
@@ -58,7 +72,15 @@ void after_fork_in_child() {
     // The lock may have been held by a thread that does not exist here.
     new (&setup_mutex) std::mutex;
     setup.table.reset();
+    new (&spare) std::vector<Track>;
     ++generation;
+}
+
+Recorder::~Recorder() {
+    std::lock_guard lock(setup_mutex);
+    if (!table || table != setup.table) return;
+    for (auto& [key, entry] : track.nodes) entry.entered = false;
+    spare.push_back(std::move(track));
 }
 
 void Recorder::renew() {
@@ -69,9 +91,11 @@ void Recorder::renew() {
     table = setup.table;
     group.reset();
     failed = 0;
-    open.clear();
-    nodes.clear();
-    thread = static_cast<uint32_t>(syscall(SYS_gettid));
+    track.nodes.clear();
+    if (!spare.empty()) {
+        track = std::move(spare.back());
+        spare.pop_back();
+    }
     if (!setup.specs.empty()) {
         try {
             group = std::make_unique<Group>(setup.specs, 0, -1, nullptr);
@@ -86,12 +110,17 @@ void Recorder::renew() {
 
 uint32_t Recorder::node_of(uint32_t parent, uint32_t id, const std::string& name) {
     const uint64_t key = static_cast<uint64_t>(parent) << 32 | id;
-    const auto found = nodes.find(key);
-    if (found != nodes.end()) return found->second;
-    const uint32_t index = table->add(parent, thread, name);
-    table->node(index).failed = failed;
-    nodes.emplace(key, index);
-    return index;
+    auto found = track.nodes.find(key);
+    if (found == track.nodes.end())
+        found = track.nodes.emplace(key, Track::Entry{table->add(parent, name), false}).first;
+    Track::Entry& entry = found->second;
+    if (!entry.entered) {
+        entry.entered = true;
+        RegionNode& node = table->node(entry.node);
+        ++node.threads;
+        if (failed) node.failed = failed;
+    }
+    return entry.node;
 }
 
 void Recorder::read(uint64_t* words) {
@@ -105,11 +134,13 @@ Region::Region(const std::string& name) : name_(name), id_(next_id++) {}
 void Region::begin() {
     Recorder& mine = recorder;
     if (mine.generation != generation.load(std::memory_order_relaxed) || !mine.table) mine.renew();
-    const uint32_t parent = mine.open.empty() ? no_region : mine.open.back().node;
-    const uint32_t node = mine.node_of(parent, id_, name_);
+    // What was open before a fork or a new configuration is no parent of what comes after.
+    const bool inside = !mine.open.empty() && mine.open.back().generation == mine.generation;
+    const uint32_t node = mine.node_of(inside ? mine.open.back().node : no_region, id_, name_);
     OpenRegion& entered = mine.open.emplace_back();
     entered.id = id_;
     entered.node = node;
+    entered.generation = mine.generation;
     entered.started = monotonic_ns();
     mine.read(entered.words);
 }
@@ -117,14 +148,13 @@ void Region::begin() {
 bool Region::end() {
     Recorder& mine = recorder;
     uint64_t words[most_region_events + 2];
-    if (mine.open.empty() || mine.open.back().id != id_) {
-        // Regions that were open in the parent of a fork are not open in the child.
-        return mine.generation != generation.load(std::memory_order_relaxed);
-    }
-    mine.read(words);
-    const uint64_t now = monotonic_ns();
+    if (mine.open.empty() || mine.open.back().id != id_) return false;
     const OpenRegion& left = mine.open.back();
-    if (mine.generation == generation.load(std::memory_order_relaxed)) {
+    // A region that was open when its process forked, or when regions were configured
+    // anew, ends without being counted.
+    if (left.generation == generation.load(std::memory_order_relaxed)) {
+        mine.read(words);
+        const uint64_t now = monotonic_ns();
         RegionNode& node = mine.table->node(left.node);
         const uint64_t wall = now - left.started;
         ++node.instances;
@@ -157,7 +187,9 @@ void configure_regions(const std::vector<EventSpec>& specs, const std::vector<st
     setup.specs = specs;
     setup.names = names;
     setup.folder = folder;
+    if (setup.table) setup.table->discard();
     setup.table.reset();
+    spare.clear();
     ++generation;
 }
 

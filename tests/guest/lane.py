@@ -50,6 +50,7 @@ class Lane:
         *,
         params: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
         smp: int = 1,
         nodes: int = 1,
         icount: int | None = 0,
@@ -61,13 +62,13 @@ class Lane:
 
         ``job`` is a file, or the name of one in ``inside``. ``files`` go to the guest's copy of
         the repository, which always has ``src`` and ``inside``; see ``repository_files``.
-        Unless ``check`` is false, a job that does not exit with 0 is an error.
+        ``environment`` adds to the variables that the job is started with. Unless ``check`` is false, a job that does not exit with 0 is an error.
         """
         script = REPOSITORY / INSIDE / f"{job}.py" if isinstance(job, str) else job
         layer = image.project_layer(
             {
                 "command": ["/usr/bin/python3.11", "-m", f"guest.inside.{script.stem}"],
-                "environment": {"PYTHONPATH": _SEARCHED},
+                "environment": {"PYTHONPATH": _SEARCHED, **(environment or {})},
                 "folder": f"/{GUEST_REPOSITORY}",
                 "params": dict(params or {}),
             },
@@ -99,8 +100,8 @@ class Lane:
     ) -> PytestOutcome:
         """Run pytest in a guest on files and folders of the repository.
 
-        ``files`` and the options of the machine are those of ``run_guest``; failing tests do
-        not raise.
+        ``files``, ``environment`` and the options of the machine are those of ``run_guest``;
+        failing tests do not raise.
         """
         result = self.run_guest(
             "run_pytest",

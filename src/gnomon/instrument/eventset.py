@@ -134,12 +134,7 @@ class EventSet:
     def _refuse_twin(self, request: Request, others: Iterable[Request]) -> None:
         """Raise an error when the same event is there already, under this name or another."""
         for other in others:
-            if other is request or other.modifiers != request.modifiers:
-                continue
-            same = other.event.encoding is not None and other.event.encoding == (
-                request.event.encoding
-            )
-            if same or other.label == request.label:
+            if other is not request and _identity(other) == _identity(request):
                 known = "" if other.label == request.label else f" as '{other.label}'"
                 raise UsageError(
                     f"event '{request.label}' is in the set already{known}: once is enough."
@@ -403,6 +398,13 @@ class EventSet:
     def _require(self, verb: str, *states: State) -> None:
         if self._state not in states:
             raise StateError(f"cannot {verb} an event set that is {self._state}.")
+
+
+def _identity(request: Request) -> object:
+    """Return what two requests have in common when they ask for the same event."""
+    event = request.event
+    what = event.encoding or frozenset((event.name, *event.aliases))
+    return what, request.modifiers
 
 
 def _since(readings: tuple[Reading, ...], base: tuple[Reading, ...]) -> Iterable[Reading]:

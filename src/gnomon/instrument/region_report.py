@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from statistics import median
 
 from gnomon.errors import RecordingError
 
@@ -138,7 +139,7 @@ def read_tables(contents: Iterable[bytes]) -> RegionReport:
     merged: dict[tuple[str, ...], list[tuple[int, _Table, _Node]]] = {}
     for table in tables:
         for path, node in table.paths():
-            if path[0] != CALIBRATION and node.instances:
+            if not path[0].startswith(CALIBRATION) and node.instances:
                 merged.setdefault(path, []).append((table.process, table, node))
     inside = _descendants({path: sum(n.instances for *_, n in v) for path, v in merged.items()})
     regions = tuple(
@@ -160,16 +161,32 @@ def _descendants(instances: dict[tuple[str, ...], int]) -> dict[tuple[str, ...],
 
 
 def _overhead(table: _Table) -> Overhead:
-    outer = next((n for p, n in table.paths() if p == (CALIBRATION,)), None)
-    inner = next((n for p, n in table.paths() if p == (CALIBRATION, EMPTY)), None)
-    if outer is None or inner is None or not inner.instances or not outer.instances:
-        return Overhead()
-    rounds = inner.instances
-    inside = {e: inner.sums[i] / rounds for i, e in enumerate(table.events)}
-    inside["time"] = inner.wall / rounds
-    outside = {e: max(outer.sums[i] - inside[e], 0) / rounds for i, e in enumerate(table.events)}
-    outside["time"] = max(outer.wall - inside["time"], 0) / rounds
-    return Overhead(inside, outside)
+    """Return the median over the batches of empty regions: an interruption spoils only one."""
+    batches: dict[str, dict[bool, _Node]] = {}
+    for path, node in table.paths():
+        if path[0].startswith(CALIBRATION) and node.instances:
+            batches.setdefault(path[0], {})[path[-1] == EMPTY] = node
+    inside: dict[str, list[float]] = {}
+    outside: dict[str, list[float]] = {}
+    for nodes in batches.values():
+        if len(nodes) < 2:
+            continue
+        rounds = nodes[True].instances
+        empty, around = (
+            {**_sums(table, node), "time": node.wall} for node in (nodes[True], nodes[False])
+        )
+        for event, value in empty.items():
+            own = value / rounds
+            inside.setdefault(event, []).append(own)
+            outside.setdefault(event, []).append(max(around[event] - own, 0) / rounds)
+    return Overhead(
+        {event: median(costs) for event, costs in inside.items()},
+        {event: median(costs) for event, costs in outside.items()},
+    )
+
+
+def _sums(table: _Table, node: _Node) -> dict[str, int]:
+    return dict(zip(table.events, node.sums, strict=True))
 
 
 def _region(

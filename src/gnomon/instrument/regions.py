@@ -31,7 +31,8 @@ SWITCH = "GNOMON_REGIONS"
 EVENTS = "GNOMON_REGION_EVENTS"
 FOLDER = "GNOMON_REGION_FOLDER"
 _MOST_EVENTS = 16
-_CALIBRATION_ROUNDS = 300
+_CALIBRATION_BATCHES = 15
+_CALIBRATION_ROUNDS = 20
 
 _known: dict[str, _native.Region] = {}
 _configured = False
@@ -89,11 +90,12 @@ def _countable(requests: list[Request], *, explicit: bool) -> list[Request]:
 
 def _calibrate() -> None:
     """Count empty regions, so that what regions cost themselves can be taken out again."""
-    outer, inner = _native.Region(CALIBRATION), _native.Region(EMPTY)
-    with outer:
-        for _ in range(_CALIBRATION_ROUNDS):
-            with inner:
-                pass
+    inner = _native.Region(EMPTY)
+    for batch in range(_CALIBRATION_BATCHES):
+        with _native.Region(f"{CALIBRATION} {batch}"):
+            for _ in range(_CALIBRATION_ROUNDS):
+                with inner:
+                    pass
 
 
 def report() -> RegionReport:
