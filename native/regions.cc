@@ -16,15 +16,6 @@ namespace gnomon {
 
 namespace {
 
-struct Setup {
-    std::vector<EventSpec> specs;
-    std::vector<std::string> names;
-    std::string folder;
-    std::shared_ptr<RegionTable> table;
-};
-
-std::mutex setup_mutex;
-Setup setup;
 // Counts up when counters must be opened anew: after configuring, and in a forked child,
 // whose descriptors would still count the parent.
 std::atomic<uint64_t> generation{0};
@@ -35,6 +26,7 @@ struct OpenRegion {
     uint32_t node;
     uint64_t generation;  // of the recorder that began it
     uint64_t started;
+    int failed;  // errno with which the counters could not be read
     uint64_t words[most_region_events + 2];
 };
 
@@ -60,41 +52,54 @@ struct Recorder {
     ~Recorder();
     void renew();
     uint32_t node_of(uint32_t parent, uint32_t id, const std::string& name);
-    void read(uint64_t* words);
+    // Returns 0 or errno.
+    int read(uint64_t* words) { return group ? group->read(words) : 0; }
 };
-
-// Tracks of threads that have ended, all of the present table.
-std::vector<Track> spare;
 
 thread_local Recorder recorder;
 
+struct Setup {
+    std::mutex mutex;
+    std::vector<EventSpec> specs;
+    std::vector<std::string> names;
+    std::string folder;
+    std::shared_ptr<RegionTable> table;
+    std::vector<Track> spare;  // of threads that have ended, all in this table
+};
+
+// Never destroyed: threads may end after the statics of the process are gone.
+Setup& setup = *new Setup;
+
+// The fork waits until nobody changes the setup, so that the child finds it whole.
+void before_fork() { setup.mutex.lock(); }
+void after_fork_in_parent() { setup.mutex.unlock(); }
 void after_fork_in_child() {
-    // The lock may have been held by a thread that does not exist here.
-    new (&setup_mutex) std::mutex;
     setup.table.reset();
-    new (&spare) std::vector<Track>;
+    setup.spare.clear();
     ++generation;
+    setup.mutex.unlock();
 }
 
 Recorder::~Recorder() {
-    std::lock_guard lock(setup_mutex);
+    std::lock_guard lock(setup.mutex);
     if (!table || table != setup.table) return;
     for (auto& [key, entry] : track.nodes) entry.entered = false;
-    spare.push_back(std::move(track));
+    setup.spare.push_back(std::move(track));
 }
 
 void Recorder::renew() {
-    std::lock_guard lock(setup_mutex);
-    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    static const int registered =
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     (void)registered;
+    std::lock_guard lock(setup.mutex);
     if (!setup.table) setup.table = std::make_shared<RegionTable>(setup.folder, setup.names);
     table = setup.table;
     group.reset();
     failed = 0;
     track.nodes.clear();
-    if (!spare.empty()) {
-        track = std::move(spare.back());
-        spare.pop_back();
+    if (!setup.spare.empty()) {
+        track = std::move(setup.spare.back());
+        setup.spare.pop_back();
     }
     if (!setup.specs.empty()) {
         try {
@@ -123,10 +128,6 @@ uint32_t Recorder::node_of(uint32_t parent, uint32_t id, const std::string& name
     return entry.node;
 }
 
-void Recorder::read(uint64_t* words) {
-    if (!group || group->read(words) != 0) std::fill_n(words, most_region_events + 2, 0);
-}
-
 }  // namespace
 
 Region::Region(const std::string& name) : name_(name), id_(next_id++) {}
@@ -142,7 +143,7 @@ void Region::begin() {
     entered.node = node;
     entered.generation = mine.generation;
     entered.started = monotonic_ns();
-    mine.read(entered.words);
+    entered.failed = mine.read(entered.words);
 }
 
 bool Region::end() {
@@ -153,7 +154,7 @@ bool Region::end() {
     // A region that was open when its process forked, or when regions were configured
     // anew, ends without being counted.
     if (left.generation == generation.load(std::memory_order_relaxed)) {
-        mine.read(words);
+        const int failed = mine.read(words);
         const uint64_t now = monotonic_ns();
         RegionNode& node = mine.table->node(left.node);
         const uint64_t wall = now - left.started;
@@ -161,7 +162,9 @@ bool Region::end() {
         node.wall += wall;
         node.shortest = std::min(node.shortest, wall);
         node.longest = std::max(node.longest, wall);
-        if (mine.group) {
+        if (left.failed || failed) {
+            node.failed = static_cast<uint32_t>(left.failed ? left.failed : failed);
+        } else if (mine.group) {
             node.enabled += words[0] - left.words[0];
             node.running += words[1] - left.words[1];
             for (size_t i = 0; i < mine.group->size(); ++i)
@@ -183,18 +186,18 @@ void Region::abandon() {
 
 void configure_regions(const std::vector<EventSpec>& specs, const std::vector<std::string>& names,
                        const std::string& folder) {
-    std::lock_guard lock(setup_mutex);
+    std::lock_guard lock(setup.mutex);
     setup.specs = specs;
     setup.names = names;
     setup.folder = folder;
     if (setup.table) setup.table->discard();
     setup.table.reset();
-    spare.clear();
+    setup.spare.clear();
     ++generation;
 }
 
 std::string region_bytes() {
-    std::lock_guard lock(setup_mutex);
+    std::lock_guard lock(setup.mutex);
     return setup.table ? setup.table->bytes() : std::string();
 }
 

@@ -19,6 +19,9 @@ class Traces(NamedTuple):
     def added(self) -> tuple[str, ...]:
         """Return what this process holds now and did not hold then, in words."""
         now = traces()
+        if now != self:
+            gc.collect()  # what only waits to be collected was not left behind
+            now = traces()
         return (
             *(f"descriptor {fd} of {what}" for fd, what in now.descriptors - self.descriptors),
             *(f"child {pid}" for pid in now.children - self.children),
@@ -28,7 +31,6 @@ class Traces(NamedTuple):
 
 def traces() -> Traces:
     """Look at what this process holds now."""
-    gc.collect()
     threads = frozenset(int(path.name) for path in Path("/proc/self/task").iterdir())
     return Traces(frozenset(_descriptors()), frozenset(_children(threads)), threads)
 

@@ -38,6 +38,19 @@ class PytestOutcome:
 
 
 @dataclass(frozen=True)
+class Sections:
+    """What the parts of a job found, by name."""
+
+    messages: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        message = self.messages[name]
+        if "failure" in message:
+            raise GuestError(f"the part '{name}' of the job failed\n{message['failure']}")
+        return message["found"]
+
+
+@dataclass(frozen=True)
 class Lane:
     """A bootable image without its project layer, and the extension for the guest if any."""
 
@@ -62,7 +75,8 @@ class Lane:
 
         ``job`` is a file, or the name of one in ``inside``. ``files`` go to the guest's copy of
         the repository, which always has ``src`` and ``inside``; see ``repository_files``.
-        ``environment`` adds to the variables that the job is started with. Unless ``check`` is false, a job that does not exit with 0 is an error.
+        ``environment`` adds to the variables that the job is started with. Unless ``check`` is
+        false, a job that does not exit with 0 is an error.
         """
         script = REPOSITORY / INSIDE / f"{job}.py" if isinstance(job, str) else job
         layer = image.project_layer(
@@ -81,12 +95,12 @@ class Lane:
             },
         )
         machine = Machine(smp=smp, nodes=nodes, icount=icount, memory=memory)
-        with tempfile.NamedTemporaryFile(prefix="gnomon-initrd-") as initrd:
+        with tempfile.TemporaryFile() as initrd:
             for path in self.base.layers:
                 initrd.write(path.read_bytes())
             initrd.write(layer)
             initrd.flush()
-            result = qemu.boot(self.base.kernel, Path(initrd.name), machine, timeout=timeout)
+            result = qemu.boot(self.base.kernel, initrd, machine, timeout=timeout)
         if check and result.exit_status != 0:
             raise GuestError(f"the job exited with {result.exit_status}\n{result.console_tail}")
         return result
@@ -113,6 +127,10 @@ class Lane:
         if not result.results:
             raise GuestError(f"pytest did not finish\n{result.console_tail}")
         return PytestOutcome(**result.results[-1], seconds=result.seconds)
+
+    def run_sections(self, job: str, **options: Any) -> "Sections":
+        """Run a job of several parts in one guest; options are those of ``run_guest``."""
+        return Sections({each["name"]: each for each in self.run_guest(job, **options).results})
 
     def with_extension(self) -> "Lane":
         """The same lane with the project's extension module, compiled for the guest."""

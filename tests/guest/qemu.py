@@ -3,21 +3,27 @@
 Processors are emulated in software (TCG), which is what gives the guest a PMU on any host.
 """
 
+import ctypes
 import itertools
 import json
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from . import GuestUnavailable
 
 QEMU = "qemu-system-aarch64"
 
 _CONSOLE_TAIL = 40  # lines
+_PR_SET_PDEATHSIG = 1
+# Looked up here: there is little that a process may do between its start and its program.
+_SIGKILL = int(signal.SIGKILL)
+_libc = ctypes.CDLL(None)
 
 
 class GuestError(Exception):
@@ -95,15 +101,19 @@ def require() -> None:
         raise GuestUnavailable(f"{QEMU} is not installed (Debian: qemu-system-arm)")
 
 
-def boot(kernel: Path, initrd: Path, machine: Machine, *, timeout: float) -> GuestResult:
-    """Boot a kernel with an initramfs and wait until the guest powers off."""
-    with tempfile.TemporaryDirectory(prefix="gnomon-guest-") as scratch:
-        console, port = Path(scratch, "console"), Path(scratch, "port")
-        command = [QEMU, *machine.arguments(), "-kernel", str(kernel), "-initrd", str(initrd)]
+def boot(kernel: Path, initrd: IO[bytes], machine: Machine, *, timeout: float) -> GuestResult:
+    """Boot a kernel with an initramfs and wait until the guest powers off.
+
+    Files between here and the guest have no name and QEMU ends with this process, so that
+    nothing is left behind even if this process is killed.
+    """
+    with tempfile.TemporaryFile() as console, tempfile.TemporaryFile() as port:
+        command = [QEMU, *machine.arguments(), "-kernel", str(kernel), "-initrd", _name(initrd)]
         command += ["-append", "console=ttyAMA0 quiet panic=-1"]
         command += ["-nodefaults", "-display", "none", "-no-reboot"]
-        command += ["-serial", f"file:{console}"]
-        command += ["-device", "virtio-serial-device", "-chardev", f"file,id=port,path={port}"]
+        command += ["-serial", f"file:{_name(console)}"]
+        command += ["-device", "virtio-serial-device"]
+        command += ["-chardev", f"file,id=port,path={_name(port)}"]
         command += ["-device", "virtserialport,chardev=port"]
         start = time.monotonic()
         try:
@@ -114,6 +124,8 @@ def boot(kernel: Path, initrd: Path, machine: Machine, *, timeout: float) -> Gue
                 text=True,
                 timeout=timeout,
                 check=False,
+                pass_fds=[file.fileno() for file in (initrd, console, port)],
+                preexec_fn=_end_with_parent,
             )
         except subprocess.TimeoutExpired:
             raise GuestError(f"no end after {timeout:g} s\n{_tail(_text(console))}") from None
@@ -121,6 +133,16 @@ def boot(kernel: Path, initrd: Path, machine: Machine, *, timeout: float) -> Gue
         if done.returncode != 0:
             raise GuestError(f"QEMU failed: {done.stderr.strip()}\n{_tail(_text(console))}")
         return _result(_text(port), _text(console), seconds)
+
+
+def _end_with_parent() -> None:
+    """Have the kernel kill this process when the one that started it ends, in whatever way."""
+    _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+
+
+def _name(file: IO[bytes]) -> str:
+    """The name by which QEMU finds an open file that it inherits."""
+    return f"/proc/self/fd/{file.fileno()}"
 
 
 def _result(port: str, console: str, seconds: float) -> GuestResult:
@@ -131,10 +153,10 @@ def _result(port: str, console: str, seconds: float) -> GuestResult:
     return GuestResult(messages[-1]["exit"], results, console, seconds)
 
 
-def _text(path: Path) -> str:
+def _text(file: IO[bytes]) -> str:
     # A terminal's line ends, and whatever bytes a crash may have left.
-    raw = path.read_bytes() if path.exists() else b""
-    return raw.decode(errors="replace").replace("\r\n", "\n")
+    file.seek(0)
+    return file.read().decode(errors="replace").replace("\r\n", "\n")
 
 
 def _tail(console: str) -> str:

@@ -16,7 +16,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.instrument.overflow import CanSample, Overflow
 from gnomon.instrument.symbols import AddressSpace, Place
 from gnomon.instrument.thresholds import check_threshold, default_threshold
-from gnomon.sources.base import Process, Target
+from gnomon.sources.base import Command, Process, Target
 from gnomon.sources.perf.sampling import MappedFile, SampleBatch, Sampling
 
 _NAP = 0.1
@@ -37,9 +37,10 @@ class Hit:
 class Profile:
     """Samples of one event, added up by address.
 
-    Each sample stands for `threshold` events; `counted` is what the counter itself read,
-    so the two differ by less than one threshold a thread. `lost` samples found their ring
-    full.
+    Each sample stands for `threshold` events; `counted` is what the counters read. The two
+    differ by less than one threshold for each thread, and, where that has several CPUs to
+    run on, for each of those: every counter keeps its own remainder. `lost` samples found
+    their ring full.
     """
 
     event: str
@@ -81,11 +82,15 @@ class Profile:
 class _Spaces:
     """The address spaces of the sampled processes, as their mappings were reported."""
 
+    from_exec: bool
     spaces: dict[int, AddressSpace] = field(default_factory=dict)
 
     def take(self, maps: Iterable[MappedFile]) -> None:
         for found in maps:
-            space = self.spaces.setdefault(found.pid, AddressSpace())
+            if self.from_exec:
+                space = self.spaces.setdefault(found.pid, AddressSpace())
+            else:
+                space = self.of(found.pid)
             space.add(found.start, found.start + found.length, found.offset, found.path)
 
     def of(self, pid: int) -> AddressSpace:
@@ -93,6 +98,13 @@ class _Spaces:
             # Mapped before sampling began, or by the parent of a fork.
             self.spaces[pid] = AddressSpace.of_process(pid)
         return self.spaces[pid]
+
+    def find(self, pid: int, address: int) -> Place:
+        own = self.of(pid)
+        if self.from_exec and not own.covers(address):
+            # A fork maps what its parent has, and may be gone when we come to look.
+            own = next((s for s in self.spaces.values() if s.covers(address)), own)
+        return own.find(address)
 
 
 def profile(
@@ -114,7 +126,7 @@ def profile(
 
         source = PerfSource()
     hits: Counter[tuple[int, int]] = Counter()
-    spaces = _Spaces()
+    spaces = _Spaces(from_exec=isinstance(target, Command))
     if isinstance(target, Process):
         spaces.spaces[target.pid] = AddressSpace.of_process(target.pid)
     with source.sample([Sampling(request, period=chosen)], target) as sampler:
@@ -157,7 +169,7 @@ def _addresses(
     hits: Counter[tuple[int, int]], spaces: _Spaces, threshold: int
 ) -> tuple[tuple[int, Hit], ...]:
     return tuple(
-        (ip, Hit(spaces.of(pid).find(ip), samples, samples * threshold))
+        (ip, Hit(spaces.find(pid, ip), samples, samples * threshold))
         for (pid, ip), samples in hits.most_common()
     )
 
@@ -187,6 +199,7 @@ class PythonProfile:
 
         self._thread = threading.get_ident()
         self._hits: Counter[Place] = Counter()
+        self._last: FrameType | None = None
         self._set = EventSet(event)
         self._label = self._set.events[0]
         self._set.on_overflow(self._label, threshold, self._take)
@@ -195,14 +208,16 @@ class PythonProfile:
         self._interval = sys.getswitchinterval()
 
     def _take(self, report: Overflow) -> None:
-        frame = sys._current_frames().get(self._thread)
+        frame = self._last or sys._current_frames().get(self._thread)
         self._hits[_place_of(frame)] += report.times
 
     def __enter__(self) -> Self:
         self._thread = threading.get_ident()
+        self._hits.clear()
+        self._counted = None
+        self._set.start()
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_INTERVAL)
-        self._set.start()
         return self
 
     def __exit__(
@@ -212,8 +227,12 @@ class PythonProfile:
         trace: TracebackType | None,
     ) -> None:
         sys.setswitchinterval(self._interval)
-        self._counted = self._set.stop()[self._label]
-        self._set.close()
+        # Reports that are still on their way belong to the block that is left here.
+        self._last = sys._getframe(1)
+        try:
+            self._counted = self._set.stop()[self._label]
+        finally:
+            self._last = None
 
     def result(self) -> Profile:
         """Return the profile, after the block has ended."""
@@ -223,7 +242,15 @@ class PythonProfile:
             (0, Hit(place, samples, samples * self.threshold))
             for place, samples in self._hits.most_common()
         )
-        return Profile(self._label, self.threshold, addresses, self._counted)
+        lost = self._set.lost_overflows
+        return Profile(
+            self._label,
+            self.threshold,
+            addresses,
+            self._counted,
+            lost,
+            warnings=_warnings(lost, throttled=0),
+        )
 
 
 def _place_of(frame: FrameType | None) -> Place:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
 from gnomon.errors import RecordingError
 
 CALIBRATION = "(calibration)"
 EMPTY = "(empty)"
+MORE = "(more)"  # what regions are called that found the table full
 
 _MAGIC = b"GNREGION"
 _VERSION = 1
@@ -27,7 +30,8 @@ class RegionCount:
 
     `raw` is as counted; `corrected` has the cost of the regions themselves taken out,
     its own and that of those inside it. An event that could not be counted in some
-    thread is missing from both.
+    thread is missing from both. `coverage` is the share of the time in which the events
+    were on counters: where it is below 1, counts lack what went unseen.
     """
 
     path: tuple[str, ...]
@@ -39,6 +43,7 @@ class RegionCount:
     longest: int
     raw: dict[str, int]
     corrected: dict[str, float]
+    coverage: float = 1.0
 
     @property
     def name(self) -> str:
@@ -74,14 +79,21 @@ class RegionReport:
 @dataclass(slots=True)
 class _Node:
     parent: int
-    thread: int
+    threads: int
     failed: int
     name: str
     instances: int
     wall: int
     shortest: int
     longest: int
+    enabled: int
+    running: int
     sums: tuple[int, ...]
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether its sums are no counts: nothing was opened, or never on a counter."""
+        return bool(self.failed) or self.enabled > self.running == 0
 
 
 @dataclass(slots=True)
@@ -104,50 +116,94 @@ def _parse(content: bytes) -> _Table:
     _, version, process, _, events, count, _, names = _HEADER.unpack_from(content)
     if version != _VERSION:
         raise RecordingError(f"the table of regions has version {version}: update gnomon.")
+    if events > _EVENTS or len(content) < _HEADER.size + count * _NODE.size:
+        raise RecordingError("the table of regions is damaged: a part of it is missing.")
     labels = tuple(
         names[i * 112 : (i + 1) * 112].split(b"\0", 1)[0].decode(errors="replace")
         for i in range(events)
     )
-    nodes = []
-    for i in range(count):
-        at = _HEADER.size + i * _NODE.size
-        if at + _NODE.size > len(content):
-            break
-        parent, thread, failed, length, name, *numbers = _NODE.unpack_from(content, at)
-        nodes.append(
-            _Node(
-                parent,
-                thread,
-                failed,
-                name[:length].decode(errors="replace"),
-                instances=numbers[0],
-                wall=numbers[1],
-                shortest=numbers[2],
-                longest=numbers[3],
-                sums=tuple(numbers[6 : 6 + events]),
-            )
-        )
-    return _Table(process, labels, nodes)
+    return _Table(process, labels, [_node(content, index, events) for index in range(count)])
 
 
-def read_tables(contents: Iterable[bytes]) -> RegionReport:
-    """Return the regions of several processes, added up."""
-    tables = [_parse(content) for content in contents if content]
-    if not tables:
-        return RegionReport((), (), Overhead())
-    overhead = next((o for o in map(_overhead, tables) if o.inside), Overhead())
-    merged: dict[tuple[str, ...], list[tuple[int, _Table, _Node]]] = {}
+def _node(content: bytes, index: int, events: int) -> _Node:
+    place = _HEADER.size + index * _NODE.size
+    parent, threads, failed, length, name, *rest = _NODE.unpack_from(content, place)
+    if parent != _NONE and parent >= max(index, 1):
+        raise RecordingError("the table of regions is damaged: a region is inside a later one.")
+    instances, wall, shortest, longest, enabled, running, *sums = rest
+    return _Node(
+        parent,
+        threads,
+        failed,
+        name[:length].decode(errors="replace"),
+        instances,
+        wall,
+        shortest,
+        longest,
+        enabled,
+        running,
+        tuple(sums[:events]),
+    )
+
+
+def read_folder(folder: Path | str) -> RegionReport:
+    """Return the regions of all processes that keep theirs in a folder, added up."""
+    tables = []
+    try:
+        for path in sorted(Path(folder).iterdir()):
+            if path.name.startswith("regions-"):
+                try:
+                    tables += _tables([path.read_bytes()])
+                except RecordingError as error:
+                    raise RecordingError(f"{path}: {error}") from None
+    except OSError as error:
+        raise RecordingError(f"{error.filename}: {error.strerror}.") from None
+    return _report(tables, Overhead())
+
+
+def read_tables(contents: Iterable[bytes], overhead: Overhead | None = None) -> RegionReport:
+    """Return the regions of several processes, added up.
+
+    `overhead` is what a region costs, in case none of the tables tells.
+    """
+    return _report(_tables(contents), overhead or Overhead())
+
+
+def _tables(contents: Iterable[bytes]) -> list[_Table]:
+    # A process that is killed while it makes its table leaves nothing, or nothing but zeros.
+    return [_parse(content) for content in contents if content.strip(b"\0")]
+
+
+def _report(tables: list[_Table], overhead: Overhead) -> RegionReport:
+    overhead = next((o for o in map(_overhead, tables) if o.inside), overhead)
+    merged: dict[tuple[str, ...], list[tuple[_Table, _Node]]] = {}
     for table in tables:
         for path, node in table.paths():
             if not path[0].startswith(CALIBRATION) and node.instances:
-                merged.setdefault(path, []).append((table.process, table, node))
-    inside = _descendants({path: sum(n.instances for *_, n in v) for path, v in merged.items()})
+                merged.setdefault(path, []).append((table, node))
+    inside = _descendants({path: sum(n.instances for _, n in v) for path, v in merged.items()})
     regions = tuple(
         _region(path, parts, inside[path], overhead) for path, parts in sorted(merged.items())
     )
-    failed = sorted({n.failed for parts in merged.values() for *_, n in parts if n.failed})
-    warnings = tuple(f"some threads could not open their counters (errno {e})" for e in failed)
-    return RegionReport(regions, tables[0].events, overhead, warnings)
+    events = tuple(dict.fromkeys(event for table in tables for event in table.events))
+    failed = {node.failed for parts in merged.values() for _, node in parts if node.failed}
+    return RegionReport(regions, events, overhead, _warnings(regions, failed))
+
+
+def _warnings(regions: Iterable[RegionCount], failed: Iterable[int]) -> tuple[str, ...]:
+    texts = [
+        f"some threads could not count their events: {os.strerror(number)}"
+        for number in sorted(failed)
+    ]
+    partial = [region.coverage for region in regions if region.coverage < 1]
+    if partial:
+        texts.append(
+            f"events were on counters for {min(partial):.0%} of the time only: counts are too "
+            "low; count fewer events, or end what else uses the counters"
+        )
+    if any(region.path == (MORE,) for region in regions):
+        texts.append(f"there are more regions than a table holds: the rest is in '{MORE}'")
+    return tuple(texts)
 
 
 def _descendants(instances: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], int]:
@@ -191,17 +247,19 @@ def _sums(table: _Table, node: _Node) -> dict[str, int]:
 
 def _region(
     path: tuple[str, ...],
-    parts: list[tuple[int, _Table, _Node]],
+    parts: list[tuple[_Table, _Node]],
     inside: int,
     overhead: Overhead,
 ) -> RegionCount:
-    instances = sum(node.instances for *_, node in parts)
+    nodes = [node for _, node in parts]
+    instances = sum(node.instances for node in nodes)
     raw: dict[str, int] = {}
-    if not any(node.failed for *_, node in parts):
-        for _, table, node in parts:
-            for event, value in zip(table.events, node.sums, strict=True):
-                raw[event] = raw.get(event, 0) + value
-    wall = sum(node.wall for *_, node in parts)
+    if not any(node.uncounted for node in nodes):
+        sums = [_sums(table, node) for table, node in parts]
+        common = [event for event in sums[0] if all(event in each for each in sums)]
+        raw = {event: sum(each[event] for each in sums) for event in common}
+    wall = sum(node.wall for node in nodes)
+    enabled = sum(node.enabled for node in nodes)
 
     def correct(event: str, value: int) -> float:
         cost = instances * overhead.inside.get(event, 0.0)
@@ -213,11 +271,12 @@ def _region(
     return RegionCount(
         path=path,
         instances=instances,
-        threads=len({(process, node.thread) for process, _, node in parts}),
-        processes=len({process for process, *_ in parts}),
+        threads=sum(node.threads for node in nodes),
+        processes=len({table.process for table, _ in parts}),
         wall=wall,
-        shortest=min(node.shortest for *_, node in parts),
-        longest=max(node.longest for *_, node in parts),
+        shortest=min(node.shortest for node in nodes),
+        longest=max(node.longest for node in nodes),
         raw=raw,
         corrected=corrected,
+        coverage=sum(node.running for node in nodes) / enabled if enabled else 1.0,
     )

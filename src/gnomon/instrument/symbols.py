@@ -58,6 +58,10 @@ class AddressSpace:
         """Note a mapping that hides older ones."""
         self.mappings.append(Mapping(start, end, offset, path))
 
+    def covers(self, address: int) -> bool:
+        """Whether something is known to be mapped at an address."""
+        return any(mapping.start <= address < mapping.end for mapping in self.mappings)
+
     def find(self, address: int) -> Place:
         """Return where an address lies, as well as can be told."""
         if address >= KERNEL_START:
@@ -115,11 +119,9 @@ def kernel_symbols() -> Symbols:
 @functools.lru_cache(maxsize=256)
 def module_of(path: str) -> Module | None:
     """Return an executable or library, None when it is not one that can be read."""
-    from elftools.common.exceptions import ELFError
-
     try:
         return Module(path)
-    except (OSError, ELFError, ValueError):
+    except Exception:  # a damaged file is found out by whatever stumbles over it first
         return None
 
 
@@ -157,7 +159,10 @@ class Module:
         if not self._has_lines:
             return _UNKNOWN_LINE
         if self._lines is None:
-            self._lines = sorted(self._read_lines())
+            try:
+                self._lines = sorted(self._read_lines())
+            except Exception:  # as above; the functions can still be told
+                self._lines = []
         at = bisect.bisect_right(self._lines, (address, 1 << 64, "", 0)) - 1
         if at < 0:
             return _UNKNOWN_LINE

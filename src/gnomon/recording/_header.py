@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gnomon.errors import RecordingError
@@ -50,18 +51,18 @@ class Header:
 
     def text(self) -> str:
         """Return the header as TOML."""
-        import tomli_w
-
-        document = {
+        plain = {
             "format": FORMAT,
             "complete": self.complete,
             "warnings": self.warnings,
+            "runs": [asdict(run) for run in self.runs.values()],
+        }
+        tables = {
             "provenance": asdict(self.provenance),
             "tables": {name: [asdict(part) for part in self.tables[name]] for name in self.tables},
-            "runs": [asdict(run) for run in self.runs.values()],
-            "events": [asdict(event) for event in self.events.values()],
         }
-        return tomli_w.dumps(_storable(document))
+        # What is no table comes first in TOML, or it would belong to the table above it.
+        return _toml(plain) + _events_toml(tuple(self.events.values())) + "\n" + _toml(tables)
 
     def write(self, folder: Path) -> None:
         """Put the header in its folder, in place of the one there is; OSErrors pass through."""
@@ -137,6 +138,18 @@ def _checked(document: dict[str, Any], path: Path) -> Header:
         tables=tables,
         complete=_need(document, "complete", bool, path),
     )
+
+
+@lru_cache(maxsize=4)
+def _events_toml(events: tuple[EventInfo, ...]) -> str:
+    # Kept, since a header is written with every flush and hundreds of events take long.
+    return _toml({"events": [asdict(event) for event in events]})
+
+
+def _toml(document: dict[str, Any]) -> str:
+    import tomli_w
+
+    return tomli_w.dumps(_storable(document))
 
 
 def _storable(value: Any) -> Any:

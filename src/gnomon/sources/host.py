@@ -54,6 +54,11 @@ class Host:
         """The instruction set, as uname gives it."""
         return os.uname().machine
 
+    @property
+    def is_arm(self) -> bool:
+        """Whether the instruction set is one of ARM's."""
+        return self.architecture.startswith(("aarch64", "arm"))
+
     @cached_property
     def hypervisor(self) -> str:
         """The hypervisor that this host runs under, empty on bare metal."""

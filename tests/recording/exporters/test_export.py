@@ -232,6 +232,15 @@ def test_lines_of_ours_that_were_spoilt_are_listed(recording: Recording, tmp_pat
         assert all("was not understood" in warning for warning in data.warnings)
 
 
+def test_a_csv_file_of_ours_with_a_monstrous_field(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(exported(recording, "csv") + "x" * 200_000)
+    data = import_file(path)
+    assert len(data.readings) == 5
+    [warning] = data.warnings
+    assert warning.startswith("the file makes no sense from line")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -76,6 +76,48 @@ def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
         assert import_file(path) == import_file(DATA / name)
 
 
+HUGE = ["1e999999999", "1e-999999999", "9" * 5_000, "0." + "1" * 5_000, "-1e50", "nan", "inf"]
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda text: text[:12])
+def test_numbers_of_senseless_size_are_left_out(tmp_path: Path, number: str) -> None:
+    """They must neither be taken for counts nor fill the memory."""
+    replaced = {
+        "perf6-comma.csv": ["75", "835791", "100.00"],
+        "perf6.json": ["75.000000", "808631", "100.00"],
+        "perf6-text.txt": ["75", "0.010237826"],
+        "papi6.json": ['"17"', '"450"', '"3"'],
+        "likwid5-group.csv": ["1204518", "0.2501", "Group 1"],
+        "perf6-repeat.txt": ["(3 runs)"],
+    }
+    for name, places in replaced.items():
+        for place in places:
+            text = (DATA / name).read_text()
+            assert place in text
+            new = f'"{number}"' if place.startswith('"') else number
+            new = {"G": f"Group {number}", "(": f"({number} runs)"}.get(place[0], new)
+            path = tmp_path / name
+            path.write_text(text.replace(place, new))
+            try:
+                data = import_file(path)
+            except GnomonError as error:
+                assert "\n" not in str(error)
+            else:
+                assert all(-(2**63) <= (reading.value or 0) < 2**63 for reading in data.readings)
+
+
+def test_values_far_apart_are_rounded_rather_than_lost(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "5000000000,J,e,1,100.00,,\n0.00000000000000000001,J,e,1,100.00,,\n"
+        "0.1234567891,J,e,1,100.00,,\n"
+    )
+    data = import_file(path)
+    assert [reading.value for reading in data.readings] == [5 * 10**17, 0, 12_345_679]
+    assert data.events[0].scale == 1e-8
+    assert data.warnings == ("e: values were rounded to 8 digits after the point",)
+
+
 TEXTS = [(DATA / name).read_text() for name in FIXTURES]
 
 

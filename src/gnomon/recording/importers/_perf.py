@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from gnomon.recording.importers.draft import Row
+from gnomon.recording.importers.draft import Row, decimal_of
 from gnomon.recording.model import Status
 
 if TYPE_CHECKING:
@@ -38,11 +38,7 @@ def scope_of(place: str) -> str | None:
 
 def number(text: str) -> Decimal | None:
     """Return the number in a text without thousands; a comma is taken for the point."""
-    try:
-        value = Decimal(text.strip().replace(",", "."))
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None
+    return decimal_of(text.replace(",", "."))
 
 
 def nanoseconds(seconds: str) -> int:

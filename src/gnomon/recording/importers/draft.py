@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _TIMES = {"msec": 10**6, "usec": 10**3, "sec": 10**9}
 _MOST_WARNINGS = 20
 _LIMIT = 2**63
+_MOST_DIGITS = 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +96,12 @@ class Draft:
     ) -> ImportedData:
         """Return the data, with one scale for all values of an event."""
         rows = [_in_nanoseconds(row) for row in self.rows]
-        digits: dict[str, int] = {}
+        values: dict[str, list[Decimal]] = {}
         units: dict[str, str] = {}
         for row in rows:
-            digits[row.event] = max(digits.get(row.event, 0), _digits(row.value))
+            values.setdefault(row.event, []).extend([] if row.value is None else [row.value])
             units[row.event] = units.get(row.event) or row.unit
+        digits = {event: self._digits(event, found) for event, found in values.items()}
         readings = tuple(self._reading(row, digits[row.event]) for row in rows)
         events = tuple(
             EventInfo(
@@ -127,12 +129,21 @@ class Draft:
     def _reading(self, row: Row, digits: int) -> Reading:
         value, status = None, row.status
         if row.value is not None:
-            value = int(row.value.scaleb(digits))
+            value = int(row.value.scaleb(digits).to_integral_value())
             if not -_LIMIT <= value < _LIMIT:
                 value, status = None, Status.NOT_COUNTED
                 self.warn(f"{row.event}: the value {row.value} does not fit and was left out")
         where = (value, row.enabled, row.running, status, row.run, row.batch)
         return Reading(row.time, row.event, row.scope, *where)
+
+    def _digits(self, event: str, values: list[Decimal]) -> int:
+        """Return how many digits after the point all values of an event are kept with."""
+        needed = max((_digits(value) for value in values), default=0)
+        largest = max((value.adjusted() for value in values if value), default=0)
+        kept = max(0, min(needed, 17 - largest))  # all of them fit in 64 bits
+        if kept < needed:
+            self.warn(f"{event}: values were rounded to {kept} digits after the point")
+        return kept
 
     def _lines(self) -> list[str]:
         lines = self._not_understood
@@ -140,6 +151,19 @@ class Draft:
             return lines
         more = len(lines) - _MOST_WARNINGS
         return [*lines[:_MOST_WARNINGS], f"{more} more lines were not understood"]
+
+
+def decimal_of(text: str) -> Decimal | None:
+    """Return the number that a text is; None if it is none, or of no size that makes sense."""
+    try:
+        value = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int):
+        return None  # not a number, or infinite
+    # Written out as an integer, a spoilt 1e999999999 would fill the memory.
+    return value if exponent > -_MOST_DIGITS and value.adjusted() < _MOST_DIGITS else None
 
 
 def _in_nanoseconds(row: Row) -> Row:

@@ -31,15 +31,18 @@ def parse(text: str, file: str) -> ImportedData:
     """Take in the readings; what CSV does not hold, such as the runs, is made up from them."""
     draft = Draft(file, TITLE)
     table = csv.reader(io.StringIO(text, newline=""))
-    if tuple(next(table, ())) != COLUMNS:
-        return draft.finish("gnomon")
     lines: list[_Line] = []
-    for cells in table:
-        line = _line(cells)
-        if line is not None:
-            lines.append(line)
-        else:
-            draft.skip(table.line_num, ",".join(cells))
+    try:
+        if tuple(next(table, ())) != COLUMNS:
+            return draft.finish("gnomon")
+        for cells in table:
+            line = _line(cells)
+            if line is not None:
+                lines.append(line)
+            else:
+                draft.skip(table.line_num, ",".join(cells))
+    except csv.Error as error:
+        draft.warn(f"the file makes no sense from line {table.line_num} on: {error}")
     notes = draft.finish("gnomon")
     ends: dict[tuple[int, int], int] = {}
     for reading in (line.reading for line in lines):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
-from gnomon.recording.importers.draft import Draft, ImportedData, Row
+from gnomon.recording.importers.draft import Draft, ImportedData, Row, decimal_of
 from gnomon.recording.model import Status
 
 TITLE = "likwid-perfctr -O"
@@ -64,7 +64,7 @@ def parse(text: str, file: str) -> ImportedData:
 def _open(cells: list[str], groups: dict[tuple[str, int], _Group]) -> tuple[_Group | None, str]:
     """Return the group that a title belongs to, and what kind of table follows."""
     title = ",".join(cells[1:])
-    match = re.match(r"(?:Region (?P<region>.*),)?Group (?P<group>\d+) (?P<kind>[\w ]+)", title)
+    match = re.match(r"(?:Region (?P<region>.*),)?Group (?P<group>\d{1,9}) (?P<kind>[\w ]+)", title)
     if match is None:
         return None, ""
     key = (match["region"] or "", int(match["group"]))
@@ -81,7 +81,7 @@ def _take(group: _Group, kind: str, cells: list[str]) -> bool:
     if _RUNTIME.match(cells[0]):
         printed = cells[1:] if cells[1:2] != ["TSC"] else cells[2:]
         group.seconds = {
-            place: _number(cell) for place, cell in zip(group.places, printed, strict=False)
+            place: decimal_of(cell) for place, cell in zip(group.places, printed, strict=False)
         }
         return True
     if kind == "Metric" or cells[0] == "call count":
@@ -101,7 +101,7 @@ def _add(draft: Draft, group: _Group) -> None:
         event = f"{name}:{counter}" if len(counters[name]) > 1 else name
         unit = "Joules" if counter.startswith("PWR") and "ENERGY" in name else ""
         for place, cell in cells.items():
-            value = _number(cell)
+            value = decimal_of(cell)
             time = int((group.seconds.get(place) or Decimal(0)) * 10**9)
             status = Status.COUNTED if value is not None else Status.NOT_COUNTED
             running = time if value is not None else 0
@@ -109,11 +109,3 @@ def _add(draft: Draft, group: _Group) -> None:
             draft.rows.append(
                 Row(event, value, status, unit, scope, time, time, running, batch=group.batch)
             )
-
-
-def _number(text: str) -> Decimal | None:
-    try:
-        value = Decimal(text.strip())
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.recording.importers.draft import Draft, ImportedData, Row
+from gnomon.recording.importers.draft import Draft, ImportedData, Row, decimal_of
 from gnomon.recording.model import Status
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def _add(draft: Draft, region: _Region, clocks: dict[str, int]) -> None:
 def _number(printed: Any) -> Decimal | None:
     if isinstance(printed, dict):  # the value of the region, and those of reads within it
         printed = printed.get("region_value", printed.get("total"))
-    text = str(printed)
-    return Decimal(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else None
+    return decimal_of(str(printed))
 
 
 def _versions(document: dict[str, Any]) -> dict[str, str]:

@@ -109,11 +109,12 @@ def _split(line: str, separator: str) -> _Line | None:
             cgroup = rest.pop(0)
     if rest and rest[0].endswith("%"):
         noise = rest.pop(0)[:-1]
-    if len(rest) < 2 or not rest[0].isdecimal() or _perf.number(rest[1]) is None:
+    running = _perf.number(rest[0]) if rest and rest[0].isdecimal() else None
+    if len(rest) < 2 or running is None or _perf.number(rest[1]) is None:
         return None
     if not re.search(r"[A-Za-z]", event):
         return None
-    return _Line(interval, place, value, unit, event, cgroup, noise, int(rest[0]), rest[1])
+    return _Line(interval, place, value, unit, event, cgroup, noise, int(running), rest[1])
 
 
 def _without_indent(fields: list[str]) -> list[str]:

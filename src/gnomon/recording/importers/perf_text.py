@@ -37,7 +37,7 @@ _LINE = re.compile(
 )
 _HEADER = re.compile(
     r"\s*Performance counter stats for (?P<kind>[^']*)'(?P<what>.*)'"
-    r"(?: \((?P<runs>\d+) runs?\))?\s*:\s*"
+    r"(?: \((?P<runs>\d{1,9}) runs?\))?\s*:\s*"
 )
 _ELAPSED = re.compile(r"\s*(?P<time>\d+[.,]\d+)(?:\s*\+-.*)?\s+seconds time elapsed.*")
 _MORE = re.compile(

@@ -32,7 +32,8 @@ def count_counters(pmu: Pmu) -> int | None:
     """Return how many events fit on the PMU at once; None when not even one can be opened.
 
     The kernel refuses a group that could never be on the counters together, so the
-    largest group that opens tells the number of counters, fixed ones included.
+    largest group that opens tells the number of counters, fixed ones included. ARM's
+    driver leaves a leader that is off out of account unless an exec may start it.
     """
     request = _request(pmu)
     if request is None:
@@ -40,7 +41,7 @@ def count_counters(pmu: Pmu) -> int | None:
     largest = 0
     for size in range(1, _MOST + 1):
         try:
-            _native.Group([event_spec(request)] * size, 0, -1).close()
+            _native.Group([event_spec(request, enable_on_exec=True)] * size, 0, -1).close()
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOSPC, errno.EAGAIN) and largest:
                 break
@@ -65,8 +66,11 @@ def reads_in_user_space(pmu: Pmu) -> bool:
     request = _request(pmu)
     if request is None:
         return False
+    spec = event_spec(request)
+    if "rdpmc" in pmu.format:  # on ARM an event has to ask for it
+        spec.config1 |= pmu.encode("rdpmc").config1
     try:
-        group = _native.Group([event_spec(request)], 0, -1)
+        group = _native.Group([spec], 0, -1)
     except OSError:
         return False
     try:

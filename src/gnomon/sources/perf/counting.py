@@ -114,6 +114,11 @@ class PerfCounting:
         members = [r for r in group if r.label not in self._refused]
         user_only = False
         while members:
+            misfit = self._misfit(members, place, user_only=user_only)
+            if misfit is not None:
+                self._refuse(misfit, errno.EINVAL, place, user_only=user_only)
+                members.remove(misfit)
+                continue
             specs = [self._spec(request, place, user_only=user_only) for request in members]
             try:
                 native = _native.Group(specs, place.pid, place.cpu)
@@ -143,6 +148,26 @@ class PerfCounting:
             user_only=user_only and separates_levels(request.event),
             pinned=self._exact,
         )
+
+    def _misfit(
+        self, members: Sequence[Request], place: Place, *, user_only: bool
+    ) -> Request | None:
+        """Return the first event for which a group has no counter left, as far as can be told.
+
+        ARM's driver leaves a leader that is off out of account unless an exec may start it:
+        a group with one event too many would open and never be counted.
+        """
+        follows_a_task = members[0].event.cpus is None
+        if len(members) < 2 or place.from_exec or not follows_a_task or not self._host.is_arm:
+            return None
+        own = Place(0, -1, place.scope, from_exec=True)
+        specs = [self._spec(request, own, user_only=user_only) for request in members]
+        try:
+            _native.Group(specs, own.pid, own.cpu).close()
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return members[getattr(error, "event_index", 0)]
+        return None
 
     def _refuse_the_inexact(self) -> None:
         """Raise the reason why not all events can be on counters all the time."""
