@@ -101,6 +101,7 @@ class KernelCatalogue:
                 name=f"{pmu.name}/{event.name}/",
                 aliases=(*event.aliases, event.name),
                 encoding=replace(encoding, pmu=pmu.name, config=encoding.config | pmu.type << 32),
+                cores=pmu.core_cpus,
                 caveats=(*event.caveats, f"counts only while on a core of kind {pmu.name}"),
             )
             for pmu in self.core_pmus

@@ -82,7 +82,9 @@ class Constraint:
 class Event:
     """Something a source can count, with every name that users know it by.
 
-    A raw count times `scale` is in `unit`; an empty unit means plain occurrences.
+    A raw count times `scale` is in `unit`; an empty unit means plain occurrences. `cpus`
+    are the CPUs to count on for a unit outside the cores; `cores` are the CPUs that have
+    the unit when only some kinds of core do.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Event:
     scale: float = 1.0
     scope: Scope = Scope.THREAD
     cpus: tuple[int, ...] | None = None
+    cores: tuple[int, ...] | None = None
     constraint: Constraint = field(default_factory=Constraint)
     caveats: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()

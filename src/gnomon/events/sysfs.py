@@ -108,6 +108,7 @@ class Pmu:
             scale=float(scale) if scale else 1.0,
             scope=Scope.THREAD if self.is_core else Scope.SOCKET,
             cpus=self.cpus,
+            cores=self.core_cpus,
         )
 
     def events(self) -> Iterator[Event]:
@@ -132,6 +133,7 @@ class Pmu:
             encoding=self.encode(terms),
             scope=Scope.THREAD if self.is_core else Scope.SOCKET,
             cpus=self.cpus,
+            cores=self.core_cpus,
         )
 
     def encode(self, terms: str) -> PerfEncoding:

@@ -30,11 +30,12 @@ def preset_for(threshold: int, width: int) -> int:
     """Return what a counter must start from to overflow after exactly `threshold` events.
 
     A counter that starts from 2^width - threshold wraps to zero with the last of them;
-    starting one lower, as is often done, asks for one event too many.
+    starting one lower, as is often done, asks for one event too many. The whole range,
+    2^width, is the most: the counter then starts from zero.
     """
-    if not 0 < threshold < 1 << width:
+    if not 0 < threshold <= 1 << width:
         raise UsageError(
             f"a threshold of {threshold:,} does not fit a counter of {width} bits: "
-            f"it must be from 1 to {(1 << width) - 1:,}."
+            f"it must be from 1 to {1 << width:,}."
         )
     return (1 << width) - threshold

@@ -31,6 +31,8 @@ def places(event: Event, target: Target, child_pid: int | None, host: Host) -> t
     match target:
         case Cpus(cpus=cpus):
             chosen = checked_cpus(cpus, host)
+            if event.cores is not None:  # only some kinds of core have its unit
+                chosen = tuple(cpu for cpu in chosen if cpu in event.cores)
             return tuple(Place(-1, cpu, f"cpu/{cpu}") for cpu in chosen)
         case Thread(tid=tid):
             if not 0 <= tid < 2**31:
