@@ -51,18 +51,18 @@ class Header:
 
     def text(self) -> str:
         """Return the header as TOML."""
-        plain = {
-            "format": FORMAT,
-            "complete": self.complete,
-            "warnings": self.warnings,
-            "runs": [asdict(run) for run in self.runs.values()],
-        }
-        tables = {
+        plain = {"format": FORMAT, "complete": self.complete, "warnings": self.warnings}
+        rest = {
             "provenance": asdict(self.provenance),
             "tables": {name: [asdict(part) for part in self.tables[name]] for name in self.tables},
+            "runs": [asdict(run) for run in self.runs.values()],
         }
-        # What is no table comes first in TOML, or it would belong to the table above it.
-        return _toml(plain) + _events_toml(tuple(self.events.values())) + "\n" + _toml(tables)
+        events = _events_toml(tuple(self.events.values()))
+        pieces = [_toml(plain), events, _toml(rest)]
+        if events.startswith("["):
+            # Long events are tables, and what follows a table would belong to it.
+            pieces = [_toml(plain), _toml(rest), events]
+        return "\n".join(pieces)
 
     def write(self, folder: Path) -> None:
         """Put the header in its folder, in place of the one there is; OSErrors pass through."""
