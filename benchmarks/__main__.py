@@ -65,7 +65,7 @@ def discovered() -> Iterator[Benchmark]:
         if isinstance(found, Benchmark):
             yield found
         else:
-            print(f"{file} is left out, it is no timing: run it by itself", file=sys.stderr)
+            print(f"{file} offers no BENCHMARK and is left out: run it by itself", file=sys.stderr)
 
 
 def _run(benchmark: Benchmark, effort: Effort) -> list[Result]:

@@ -91,7 +91,8 @@ def _in_c(library: Path, group: _native.Group) -> Timed:
 def _papi_reader() -> Callable[[], object]:
     """Return PAPI_read of the same four events, its values left in a C array.
 
-    That favours PAPI: a caller who wants Python numbers has yet to fetch them.
+    That favours PAPI: a caller who wants Python numbers has yet to fetch them. It counts in
+    user mode only, which is its default.
     """
     name = ctypes.util.find_library("papi")
     if name is None:

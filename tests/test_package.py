@@ -15,14 +15,18 @@ def test_the_public_names_are_these() -> None:
     assert sorted(gnomon.__all__) == [
         "Command",
         "Cpus",
+        "EventSet",
         "GnomonError",
         "PerfSource",
         "Process",
+        "PythonProfile",
         "Recording",
         "RecordingWriter",
         "Thread",
         "count",
         "diagnose",
+        "profile",
+        "region",
     ]
 
 

@@ -1,7 +1,7 @@
 """Types of the compiled kernels."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -121,3 +121,103 @@ class Region:
     def end(self) -> bool: ...
     @property
     def name(self) -> str: ...
+
+# The memory system of a simulated machine (native/machine_*). Times are ticks.
+
+class CacheSpec:
+    sets: int
+    ways: int
+    line_bytes: int
+    replacement: int
+    through: bool
+    allocate_on_write: bool
+    inclusive: bool
+    latency: int
+    fetch_latency: int
+
+class TlbSpec:
+    sets: int
+    ways: int
+    replacement: int
+    latency: int
+
+class SystemSpec:
+    slot_bytes: ClassVar[int]
+    ticks_per_cycle: ClassVar[int]
+    data: list[CacheSpec]
+    split: bool
+    instruction: CacheSpec
+    shared: bool
+    last: CacheSpec
+    dtlb: TlbSpec
+    itlb: TlbSpec
+    stlb: TlbSpec
+    walk_reads: int
+    page_bytes: int
+    core_node: list[int]
+    core_cluster: list[int]
+    cluster_node: list[int]
+    thread_core: list[int]
+    routes: list[list[int]]
+    issue: int
+    snoop: int
+    outstanding: int
+    blocking: bool
+    cache_remote: bool
+    posted_write: int
+    header_bytes: int
+    request_bytes: int
+    prefetch: int
+    prefetch_degree: int
+    placement: int
+    seed: int
+    def add_channel(self, slot_ticks: int) -> None: ...
+    def add_direction(self, channel: int, latency: int) -> None: ...
+    def add_node(self, read: int, write: int, controllers: Sequence[int]) -> None: ...
+
+class CacheModel:
+    def __init__(self, spec: CacheSpec, seed: int) -> None: ...
+    def access(self, address: int, store: bool = False) -> bool: ...
+    def run(self, addresses: Any, stores: Any = None) -> None: ...
+    def contains(self, address: int) -> bool: ...
+    @property
+    def counts(self) -> tuple[int, int, int, int, int, int, int]: ...
+
+class MachineStream:
+    def __init__(
+        self,
+        thread: int,
+        addresses: Any,
+        operations: Any = None,
+        sizes: Any = None,
+        gaps: Any = None,
+    ) -> None: ...
+
+class MachineSystem:
+    def __init__(self, spec: SystemSpec) -> None: ...
+    def access(
+        self, thread: int, address: int, bytes: int, kind: int, dependent: bool
+    ) -> tuple[int, int, int]: ...
+    def run(
+        self, streams: Sequence[MachineStream], quantum: int, until: int | None = None
+    ) -> list[int]: ...
+    def migrate(self, thread: int, start: int, bytes: int, node: int) -> None: ...
+    def set_placement(
+        self, placement: int, nodes: Sequence[int], start: int | None = None, bytes: int = 0
+    ) -> None: ...
+    def node_of(self, address: int) -> int | None: ...
+    def time(self, thread: int) -> int: ...
+    def set_time(self, thread: int, time: int) -> None: ...
+    def thread_counts(self) -> bytes: ...
+    def core_counts(self) -> bytes: ...
+    def node_counts(self) -> bytes: ...
+    def link_counts(self) -> bytes: ...
+    def clear_counts(self) -> None: ...
+    def state(self, core: int, address: int) -> str: ...
+    def levels(self, core: int, address: int) -> int: ...
+    def last_level(self, cluster: int, address: int) -> int: ...
+    def directory(self, address: int) -> tuple[int, int, int, int]: ...
+    @property
+    def longest_quantum(self) -> int: ...
+
+def machine_count_names() -> tuple[list[str], list[str], list[str], list[str]]: ...

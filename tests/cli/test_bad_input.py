@@ -42,6 +42,10 @@ _USAGE = [
     (("convert", "nowhere.csv", "-"), "name it *.gnomon"),
 ]
 
+_TOO_LATE = pytest.mark.xfail(
+    reason="a program that cannot be started is noticed only after the recording was replaced"
+)
+
 _FAILURES = [
     (("count", "-p", "99999999"), "no process 99999999"),
     (("count", "-p", "0"), "process 0"),
@@ -105,6 +109,8 @@ def test_what_the_option_parser_refuses_exits_with_2(
         ("-i", "10", "--", "true"),
         ("-C", "4095", "--", "true"),
         ("-p", "99999999"),
+        pytest.param(("--", "no-such-program"), marks=_TOO_LATE),
+        pytest.param(("--", "/etc/passwd"), marks=_TOO_LATE),
     ],
     ids=" ".join,
 )
@@ -113,7 +119,7 @@ def test_a_refused_measurement_leaves_an_older_recording_as_it_was(
 ) -> None:
     gnomon("count", "-e", "page-faults", "-o", "run.gnomon", "--", "true")
     before = _contents(folder)
-    assert gnomon("count", "-o", "run.gnomon", "--force", *arguments).code in (1, 2)
+    assert gnomon("count", "-o", "run.gnomon", "--force", *arguments).code in (1, 2, 126, 127)
     assert _contents(folder) == before
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+_PR_SET_THP_DISABLE = 41
 
 
 class Traces(NamedTuple):
@@ -40,6 +44,21 @@ def resident_bytes() -> int:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
+
+
+@contextmanager
+def small_pages() -> Iterator[None]:
+    """Keep the kernel from joining pages into huge ones, so that memory in use is what was used.
+
+    It does so in the background and fills the gaps between used pages: the memory in use
+    of a process that asks for none may grow by 2 MiB at any moment.
+    """
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_THP_DISABLE, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_THP_DISABLE, 0, 0, 0, 0)
 
 
 def _descriptors() -> Iterator[tuple[int, str]]:

@@ -122,6 +122,13 @@ class Calls(RuleBasedStateMachine):
             self.thresholds[name] = self.set.threshold_of(name)
             assert threshold is None or self.thresholds[name] == threshold
 
+    @precondition(lambda self: self.state is State.STOPPED and self.events)
+    @rule(data=st.data(), threshold=st.sampled_from([0, 1, 7, 100]))
+    def watch(self, data: st.DataObject, threshold: int) -> None:
+        name = data.draw(st.sampled_from(self.events))
+        self.set.on_overflow(name, threshold)
+        self.thresholds[name] = threshold
+
     # Counting
 
     @precondition(lambda self: self.state is State.STOPPED and self.events)
@@ -281,4 +288,4 @@ _SETTINGS: dict[str, Any] = {
 TestCallsOnMachine = CallsOnMachine.TestCase
 TestCallsOnMachine.settings = settings(max_examples=300, **_SETTINGS)
 TestCallsOnPerf = CallsOnPerf.TestCase
-TestCallsOnPerf.settings = settings(max_examples=100, **_SETTINGS)
+TestCallsOnPerf.settings = settings(max_examples=150, **_SETTINGS)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gnomon.analysis.summary import CountResult
+from gnomon.analysis.summary import CountResult, EventCount
 from gnomon.errors import UsageError
 from gnomon.events.formula import Missing
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, MetricTable, load_metrics
+from gnomon.events.portable import PREFIX
 from gnomon.events.presets import Unavailable, load_presets
 
 
@@ -29,7 +30,7 @@ def derive(
 ) -> tuple[MetricValue, ...]:
     """Return metrics over a result: those named, or all that its events allow."""
     table = table or load_metrics()
-    counted = {line.event: line for line in result.counts}
+    counted = _by_name(result)
     units = {name: parse_unit(line.unit) for name, line in counted.items() if line.unit}
     presets = load_presets()
     if names is None:
@@ -44,6 +45,19 @@ def derive(
         "cpus": float(result.provenance.cpus) or None,
     }
     return tuple(_value(metric, {**values, **constants}) for metric in bound)
+
+
+def _by_name(result: CountResult) -> dict[str, EventCount]:
+    """Return the lines by the names that formulas use.
+
+    Where a lack of rights has limited everything to user mode, `task-clock:u` stands for
+    `task-clock`; a mixture of modes would make wrong ratios.
+    """
+    lines = {line.event: line for line in result.counts}
+    known = [name for name, line in lines.items() if line.value is not None]
+    if all(name.endswith(":u") or name.startswith(PREFIX) for name in known):
+        return {name.removesuffix(":u"): line for name, line in lines.items()} | lines
+    return lines
 
 
 def _value(metric: BoundMetric | Unavailable, values: dict[str, float | None]) -> MetricValue:
@@ -65,4 +79,7 @@ def parse_names(text: str) -> tuple[str, ...] | None:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise UsageError("no metric given: name at least one, as in -m ipc.")
+    known = load_metrics()
+    for name in names:
+        _ = known[name]  # raises an error that suggests the nearest name
     return names

@@ -56,6 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Count, show, and return the program's exit status."""
     target = _target(options)
+    if options.metrics is not None:
+        from gnomon.analysis.derived import parse_names
+
+        parse_names(options.metrics)  # a wrong name is better found before the run
     with _progress(options) as on_run:
         result = count(
             target,

@@ -128,7 +128,7 @@ def _parse(content: bytes) -> _Table:
 def _node(content: bytes, index: int, events: int) -> _Node:
     place = _HEADER.size + index * _NODE.size
     parent, threads, failed, length, name, *rest = _NODE.unpack_from(content, place)
-    if parent != _NONE and parent >= max(index, 1):
+    if parent != _NONE and parent >= index:
         raise RecordingError("the table of regions is damaged: a region is inside a later one.")
     instances, wall, shortest, longest, enabled, running, *sums = rest
     return _Node(

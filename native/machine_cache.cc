@@ -1,0 +1,37 @@
+#include "machine_cache.hh"
+
+namespace gnomon::machine {
+
+Cache::Cache(uint64_t sets, uint32_t ways, Replacement replacement, uint64_t seed)
+    : sets_(sets),
+      ways_(ways),
+      replacement_(replacement),
+      mask_(std::has_single_bit(sets) ? sets - 1 : 0),
+      tags_(sets * ways, no_line),
+      flags_(sets * ways, 0),
+      random_(seed) {
+    if (replacement == Replacement::lru) stamps_.resize(sets * ways, 0);
+    if (replacement == Replacement::nru) used_.resize(sets, 0);
+    if (ways > widest_scan) hints_.resize(hint_mask + 1, 0);
+}
+
+size_t Cache::choose(uint64_t line) {
+    const size_t first = set_of(line) * ways_;
+    if (replacement_ == Replacement::lru) {
+        // An empty slot has stamp 0, so it is older than any line.
+        size_t oldest = first;
+        for (size_t slot = first + 1; slot < first + ways_; ++slot)
+            if (stamps_[slot] < stamps_[oldest]) oldest = slot;
+        return oldest;
+    }
+    for (size_t slot = first; slot < first + ways_; ++slot)
+        if (tags_[slot] == no_line) return slot;
+    if (replacement_ == Replacement::random) return first + random_.next() % ways_;
+    const uint64_t used = used_[first / ways_];
+    uint32_t way = pointer_;
+    for (uint32_t tried = 0; tried < ways_ && (used >> way & 1); ++tried) way = (way + 1) % ways_;
+    pointer_ = (way + 1) % ways_;
+    return first + way;
+}
+
+}  // namespace gnomon::machine

@@ -1,0 +1,75 @@
+#include "machine_channel.hh"
+
+namespace gnomon::machine {
+
+namespace {
+// A window counts as full, and a flow as wanting more, from these shares on.
+constexpr int64_t full_percent = 97;
+constexpr int64_t held_percent = 25;
+}  // namespace
+
+Tick Channel::send(uint32_t id, Tick now, int64_t bytes) {
+    Flow& flow = flows_[id];
+    Tick start = now;
+    if (pace_) {
+        start = std::max(start, flow.next);
+        flow.next = start + bytes * pace_ / slot_bytes;
+    }
+    const int64_t wanted = start / slot_ticks_;
+    int64_t number = wanted;
+    while (slot(number).used + bytes > slot_bytes) ++number;
+    Slot& booked = slot(number);
+    if (number > wanted) {
+        start = std::max(start, number * slot_ticks_ + booked.used * slot_ticks_ / slot_bytes);
+    } else if (!pace_) {
+        // Mean wait of random arrivals at a server of this load (M/D/1), from the slot before.
+        const int64_t load = std::min(load_before(number), slot_bytes * 15 / 16);
+        start += bytes * slot_ticks_ / slot_bytes * load / (2 * (slot_bytes - load));
+    }
+    booked.used += bytes;
+    flow.used += bytes;
+    // The wait at a busy but not full channel does not mean that the flow wants more.
+    if (number > wanted || (pace_ && start > now)) flow.held += bytes;
+    return start - now;
+}
+
+void Channel::advance(Tick now, Tick window) {
+    const Tick length = std::max(window, 16 * slot_ticks_);
+    if (now < window_start_ + length) return;
+    const Tick elapsed = now - window_start_;
+    const int64_t capacity = elapsed / slot_ticks_ * slot_bytes;
+    int64_t total = 0;
+    bool held = false;
+    for (const Flow& flow : flows_) {
+        total += flow.used;
+        held |= flow.held * 100 > flow.used * held_percent;
+    }
+    const bool full = total * 100 >= capacity * full_percent;
+    pace_ = full || (pace_ && held) ? slot_bytes * elapsed / fair_share(capacity) : 0;
+    for (Flow& flow : flows_) flow.used = flow.held = 0;
+    window_start_ = now;
+}
+
+// Water-filling: the level at which the demands, cut at the level, fill the capacity.
+int64_t Channel::fair_share(int64_t capacity) const {
+    std::vector<int64_t> modest;
+    int64_t hungry = 0;
+    for (const Flow& flow : flows_) {
+        if (flow.used == 0) continue;
+        if (flow.held * 100 > flow.used * held_percent)
+            ++hungry;
+        else
+            modest.push_back(flow.used);
+    }
+    std::sort(modest.begin(), modest.end());
+    int64_t left = capacity;
+    auto sharing = static_cast<int64_t>(modest.size()) + hungry;
+    for (const int64_t used : modest) {
+        if (sharing == 1 || used * sharing > left) break;
+        left -= used;
+        --sharing;
+    }
+    return std::max<int64_t>(1, left / std::max<int64_t>(1, sharing));
+}
+
+}  // namespace gnomon::machine

@@ -1,0 +1,65 @@
+// Something with a limited rate that several threads share: a direction of a link, or a
+// memory controller.
+//
+// Time is cut into slots, each with a contingent of bytes that is reduced on use (Sterz 1.3);
+// what finds no room in its slot waits for a later one. A calendar rather than a queue,
+// because threads may book slightly out of order when they run a quantum ahead of each other.
+//
+// A calendar alone serves whoever asks most. Once it is full, each thread (flow) is therefore
+// paced at the max-min fair share, found anew in every window: what flows leave unused that
+// want less than their share is divided among the others.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "machine_types.hh"
+
+namespace gnomon::machine {
+
+class Channel {
+  public:
+    static constexpr int64_t slot_bytes = 4096;
+    static constexpr int64_t slots = 1024;
+
+    Channel(Tick slot_ticks, size_t flows)
+        : slot_ticks_(slot_ticks), calendar_(slots), flows_(flows) {}
+
+    // Books bytes of a flow that arrive at `now`; returns how long they wait.
+    Tick send(uint32_t flow, Tick now, int64_t bytes);
+    // Ends the window if it is over; no thread is earlier than `now`.
+    void advance(Tick now, Tick window);
+    // How far ahead of each other two threads may book.
+    Tick span() const { return slots / 4 * slot_ticks_; }
+    Tick slot_ticks() const { return slot_ticks_; }
+
+  private:
+    struct Slot {
+        int64_t number = -1;
+        int64_t used = 0;
+    };
+    struct Flow {
+        Tick next = 0;     // earliest time of its next transfer when paced
+        int64_t used = 0;  // bytes in this window
+        int64_t held = 0;  // of these, bytes that had to wait
+    };
+    Slot& slot(int64_t number) {
+        Slot& found = calendar_[static_cast<size_t>(number & (slots - 1))];
+        if (found.number != number) found = {number, 0};
+        return found;
+    }
+    int64_t load_before(int64_t number) const {
+        const Slot& found = calendar_[static_cast<size_t>((number - 1) & (slots - 1))];
+        return found.number == number - 1 ? found.used : 0;
+    }
+    int64_t fair_share(int64_t capacity) const;
+
+    Tick slot_ticks_;
+    std::vector<Slot> calendar_;
+    std::vector<Flow> flows_;
+    Tick pace_ = 0;  // ticks for slot_bytes of one flow, 0 when none is paced
+    Tick window_start_ = 0;
+};
+
+}  // namespace gnomon::machine

@@ -1,0 +1,71 @@
+// The caches and translation buffers of one core, and the state of its threads.
+#pragma once
+
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "machine_cache.hh"
+#include "machine_types.hh"
+
+namespace gnomon::machine {
+
+// A level of a core's own caches, with what the machine says of it.
+struct Level {
+    Level(const CacheSpec& spec, uint32_t coherence_bytes, uint64_t seed)
+        : cache(spec.sets, spec.ways, spec.replacement, seed),
+          spec(spec),
+          shift(static_cast<uint32_t>(std::countr_zero(spec.line_bytes))),
+          // Lines of the directory may be longer than those of this cache.
+          parts(coherence_bytes / spec.line_bytes) {}
+
+    Cache cache;
+    CacheSpec spec;
+    uint32_t shift;
+    uint32_t parts;
+    std::vector<Tick> ready;  // when a prefetched line arrives, a slot each
+};
+
+// A stream that the stride prefetcher watches: one a page, because traces name no instruction.
+struct Streak {
+    uint64_t page = ~uint64_t{0};
+    int64_t last = 0;
+    int64_t stride = 0;
+    uint32_t seen = 0;
+};
+
+struct Core {
+    static constexpr size_t streaks = 32;
+
+    uint32_t id = 0;
+    uint32_t node = 0;
+    uint32_t cluster = 0;
+    std::vector<Level> data;
+    std::optional<Level> instruction;
+    std::optional<Cache> dtlb, itlb, stlb;
+    std::vector<Streak> strides;
+    // The first level that keeps what is written; all of them pass it on: data.size().
+    size_t keeps_writes = 0;
+
+    Level& level(size_t number, bool fetch) {
+        return number == 0 && fetch && instruction ? *instruction : data[number];
+    }
+};
+
+struct Thread {
+    uint32_t id = 0;
+    uint32_t core = 0;
+    Tick time = 0;
+    std::vector<Tick> fills;  // when each outstanding miss will be over
+
+    // Waits for a free fill buffer; returns its number and moves `now` on.
+    size_t reserve(Tick& now) {
+        size_t first = 0;
+        for (size_t i = 1; i < fills.size(); ++i)
+            if (fills[i] < fills[first]) first = i;
+        if (fills[first] > now) now = fills[first];
+        return first;
+    }
+};
+
+}  // namespace gnomon::machine

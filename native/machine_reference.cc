@@ -1,0 +1,264 @@
+// A reference on its way through the core: translation, its own caches, and beyond.
+#include "machine_system.hh"
+
+namespace gnomon::machine {
+
+namespace {
+// Page tables live above all addresses that a trace may use.
+constexpr uint64_t table_base = uint64_t{1} << 60;
+constexpr uint32_t table_bits = 9;
+}  // namespace
+
+Access System::access(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
+                      bool dependent) {
+    advance_channels(threads_[id].time, 0);
+    return access_lines(id, address, bytes, kind, dependent);
+}
+
+// An access that crosses lines is one reference a line.
+Access System::access_lines(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
+                            bool dependent) {
+    Thread& thread = threads_[id];
+    const Level& first = cores_[thread.core].level(0, kind == Kind::fetch);
+    const uint64_t last = (address + (bytes ? bytes - 1 : 0)) >> first.shift;
+    const Tick start = thread.time;
+    Access worst;
+    for (uint64_t line = address >> first.shift; line <= last; ++line) {
+        const uint64_t part = std::max(address, line << first.shift);
+        const Tick now = thread.time;
+        Access part_of = reference(thread, part, kind, dependent);
+        part_of.latency += now - start;
+        if (part_of.latency >= worst.latency) worst = part_of;
+    }
+    return worst;
+}
+
+// One reference within a line of the first level. Counts it, and moves the thread's time on:
+// to the end of the access when it waits for the result, else by the cost of the issue.
+Access System::reference(Thread& thread, uint64_t address, Kind kind, bool dependent) {
+    Core& core = cores_[thread.core];
+    thread_counts_.row(thread.id)[static_cast<size_t>(kind)] += 1;
+    const Tick start = thread.time;
+    const Tick translated = translate(thread, core, address, kind);
+    Request request{thread, core, address, kind, start + translated, true};
+    if (!spec_.cache_remote) {
+        const uint32_t home = page_of(request, address).node;
+        if (home != core.node) return uncached(request, home);
+    }
+    const Level& first = core.level(0, kind == Kind::fetch);
+    const bool hit = first.cache.find(address >> first.shift) != Cache::none;
+    size_t fill = 0;
+    if (!hit) fill = thread.reserve(request.now);
+    const Tick issued = request.now;
+    Access result = kind == Kind::store ? store(request) : read(request, 0);
+    if (!hit) thread.fills[fill] = issued + result.latency;
+    const bool waits = dependent || (spec_.blocking && kind != Kind::store);
+    thread.time = waits ? issued + result.latency : issued + spec_.issue;
+    result.latency += issued - start;
+    if (!hit && kind != Kind::fetch && spec_.prefetch != Prefetch::off) prefetch_after(request);
+    return result;
+}
+
+void System::count_miss(const Request& request, size_t level) {
+    if (!request.demand) return;
+    thread_counts_.at(request.thread.id, ThreadCount::l1_load_misses,
+                      3 * level + static_cast<size_t>(request.kind)) += 1;
+}
+
+// The latency of a hit, longer when a prefetched line is still under way.
+Tick System::arrival(Request& request, Level& level, size_t slot, Tick latency) {
+    uint8_t& flags = level.cache.flags(slot);
+    if (!(flags & flag::prefetched) || !request.demand) return latency;
+    flags &= static_cast<uint8_t>(~flag::prefetched);
+    thread_counts_.at(request.thread.id, ThreadCount::useful_prefetches) += 1;
+    return std::max(latency, level.ready[slot] - request.now);
+}
+
+Access System::read(Request& request, size_t first_level) {
+    Core& core = request.core;
+    const bool fetch = request.kind == Kind::fetch;
+    Access result;
+    uint8_t flags = 0;
+    size_t found = first_level;
+    for (; found < own_levels_; ++found) {
+        Level& level = core.level(found, fetch);
+        const size_t slot = level.cache.find(request.address >> level.shift);
+        if (slot == Cache::none) {
+            count_miss(request, found);
+            continue;
+        }
+        level.cache.touch(slot);
+        const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
+        flags = level.cache.flags(slot) & flag::writable;
+        result = {static_cast<Place>(found), core.node, latency};
+        break;
+    }
+    if (found == own_levels_) {
+        const uint64_t line = line_of(request.address);
+        const bool keep = first_level < own_levels_;
+        result = obtain(request, line, {false, true, keep});
+        if (memory_.entry(page_of(request, request.address), line).owner ==
+            static_cast<int16_t>(core.id)) {
+            flags = flag::writable;
+            set_writable(core, line);
+        }
+    }
+    for (size_t number = found; number-- > first_level;)
+        insert(request, number, request.address >> core.level(number, fetch).shift, flags);
+    return result;
+}
+
+Access System::store(Request& request) {
+    Core& core = request.core;
+    const uint64_t line = line_of(request.address);
+    const size_t keeper = core.keeps_writes;
+    for (size_t number = 0; number < keeper; ++number) {
+        Level& level = core.data[number];
+        const uint64_t own = request.address >> level.shift;
+        const size_t slot = level.cache.find(own);
+        if (slot != Cache::none)
+            level.cache.touch(slot);
+        else
+            count_miss(request, number);
+    }
+    if (keeper == own_levels_) return store_through(request);
+
+    Access result;
+    size_t found = keeper;
+    size_t slot = Cache::none;
+    for (; found < own_levels_; ++found) {
+        Level& level = core.data[found];
+        slot = level.cache.find(request.address >> level.shift);
+        if (slot != Cache::none) break;
+        count_miss(request, found);
+    }
+    if (found < own_levels_) {
+        Level& level = core.data[found];
+        level.cache.touch(slot);
+        const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
+        result = {static_cast<Place>(found), core.node, latency};
+        if (!(level.cache.flags(slot) & flag::writable)) {
+            thread_counts_.at(request.thread.id, ThreadCount::upgrades) += 1;
+            const Access asked = obtain(request, line, {true, false, true});
+            result.latency = std::max(latency, asked.latency);
+            set_writable(core, line);
+        }
+    } else {
+        result = obtain(request, line, {true, true, true});
+        set_writable(core, line);
+    }
+    for (size_t number = found; number-- > keeper;)
+        insert(request, number, request.address >> core.data[number].shift, flag::writable);
+    Level& target = core.data[keeper];
+    target.cache.flags(target.cache.find(request.address >> target.shift)) |= flag::dirty;
+    for (size_t number = keeper; number-- > 0;) {
+        Level& level = core.data[number];
+        const uint64_t own = request.address >> level.shift;
+        if (level.spec.allocate_on_write && level.cache.find(own) == Cache::none)
+            insert(request, number, own, flag::writable);
+    }
+    return result;
+}
+
+// No cache of the core keeps what it writes: every store goes to the shared level or to
+// memory, and copies in other cores become invalid.
+Access System::store_through(Request& request) {
+    Core& core = request.core;
+    const uint64_t line = line_of(request.address);
+    bool allocates = false;
+    for (const Level& level : core.data) allocates |= level.spec.allocate_on_write;
+    const bool keeps = holds(core, line) || allocates;
+    const Access result = obtain(request, line, {true, spec_.shared || allocates, keeps});
+    Page& page = page_of(request, request.address);
+    memory_.entry(page, line).owner = -1;
+    if (allocates)
+        for (size_t number = own_levels_; number-- > 0;) {
+            const uint64_t own = request.address >> core.data[number].shift;
+            if (core.data[number].cache.find(own) == Cache::none)
+                insert(request, number, own, 0);
+        }
+    if (spec_.shared)
+        write_last(request, core.cluster, line);
+    else
+        write_memory(request, core.node, page.node, line);
+    return result;
+}
+
+// Remote memory that no cache may hold, as behind an SCI adapter: a read waits for the
+// answer, a write is posted at a fixed cost.
+Access System::uncached(Request& request, uint32_t home) {
+    constexpr int64_t word = 8;
+    const uint32_t node = request.core.node;
+    Thread& thread = request.thread;
+    const bool write = request.kind == Kind::store;
+    Access result{Place::remote_memory, home, spec_.posted_write};
+    if (write) {
+        transfer(request, node, home, request.now, true, word);
+        thread_counts_.at(thread.id, ThreadCount::uncached_writes) += 1;
+        node_counts_.at(home, NodeCount::remote_writes) += 1;
+        node_counts_.at(home, NodeCount::memory_writes) += 1;
+    } else {
+        Tick now = request.now + transfer(request, node, home, request.now, false, 0);
+        now += spec_.nodes[home].read_latency;
+        now += transfer(request, home, node, now, true, word);
+        result.latency = now - request.now;
+        thread_counts_.at(thread.id, ThreadCount::uncached_reads) += 1;
+        node_counts_.at(home, NodeCount::remote_reads) += 1;
+        node_counts_.at(home, NodeCount::memory_reads) += 1;
+    }
+    result.latency += request.now - thread.time;
+    thread.time += result.latency;
+    return result;
+}
+
+Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) {
+    const bool fetch = kind == Kind::fetch;
+    std::optional<Cache>& buffer = fetch ? core.itlb : core.dtlb;
+    if (!buffer) return 0;
+    const uint64_t page = memory_.page_of(address);
+    auto remember = [page](Cache& cache) {
+        const size_t slot = cache.choose(page);
+        if (cache.line_at(slot) != Cache::no_line) cache.clear(slot);
+        cache.put(slot, page, 0);
+    };
+    if (const size_t slot = buffer->find(page); slot != Cache::none) {
+        buffer->touch(slot);
+        return 0;
+    }
+    thread_counts_.at(thread.id, fetch ? ThreadCount::itlb_misses : ThreadCount::dtlb_misses) += 1;
+    Tick latency = 0;
+    bool known = false;
+    if (core.stlb) {
+        latency = spec_.stlb.latency;
+        if (const size_t slot = core.stlb->find(page); slot != Cache::none) {
+            core.stlb->touch(slot);
+            known = true;
+        } else {
+            thread_counts_.at(thread.id, ThreadCount::stlb_misses) += 1;
+        }
+    }
+    if (!known) {
+        latency += walk(thread, core, page, thread.time + latency);
+        if (core.stlb) remember(*core.stlb);
+    }
+    remember(*buffer);
+    return latency;
+}
+
+// Reads one entry a level of a radix table, each from the second level of caches on.
+Tick System::walk(Thread& thread, Core& core, uint64_t page, Tick now) {
+    const Tick start = now;
+    for (uint32_t level = spec_.walk_reads; level-- > 0;) {
+        const uint64_t entry = table_base + (uint64_t{level} << 56) +
+                               (page >> (table_bits * level)) * sizeof(uint64_t);
+        Request request{thread, core, entry, Kind::load, now, false};
+        const Access found = read(request, std::min<size_t>(1, own_levels_));
+        now += found.latency;
+        thread_counts_.at(thread.id, ThreadCount::walk_reads) += 1;
+        if (found.place >= Place::local_memory)
+            thread_counts_.at(thread.id, ThreadCount::walk_memory_reads) += 1;
+    }
+    return now - start;
+}
+
+}  // namespace gnomon::machine

@@ -1,0 +1,158 @@
+// The memory system of a simulated machine: one reference after the other, in simulated time.
+//
+// A reference changes all caches and the directory at once, at the moment of its issue; only
+// its latency depends on the load of what it crossed. machine_reference.cc follows it through
+// the core, machine_coherence.cc beyond it, machine_transport.cc over the links, and
+// machine_schedule.cc lets threads take turns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine_channel.hh"
+#include "machine_core.hh"
+#include "machine_counters.hh"
+#include "machine_memory.hh"
+#include "machine_types.hh"
+
+namespace gnomon::machine {
+
+struct Access {
+    Place place = Place::l1;
+    uint32_t node = 0;  // where the answer came from
+    Tick latency = 0;
+};
+
+// A part of a trace: what one thread does, in order.
+struct Stream {
+    uint32_t thread = 0;
+    const uint64_t* addresses = nullptr;
+    const uint8_t* operations = nullptr;  // may be missing: independent loads
+    const uint8_t* sizes = nullptr;       // may be missing: within a line
+    const uint16_t* gaps = nullptr;       // may be missing: cycles of work before a reference
+    size_t count = 0;
+    size_t position = 0;
+};
+
+class System {
+  public:
+    explicit System(const SystemSpec& spec);
+    System(const System&) = delete;
+    System& operator=(const System&) = delete;
+
+    // One reference by itself; the thread's time moves on.
+    Access access(uint32_t thread, uint64_t address, uint64_t bytes, Kind kind, bool dependent);
+    // Runs streams of different threads until all have ended or reached the time `until`.
+    // A thread may be up to `quantum` ahead of the slowest: 0 is the exact order.
+    void run(std::vector<Stream>& streams, Tick quantum, Tick until);
+    // Moves the pages of a range; `thread` does the work and loses the time it takes.
+    void migrate(uint32_t thread, uint64_t start, uint64_t bytes, uint32_t node);
+    Tick longest_quantum() const;
+
+    Memory& memory() { return memory_; }
+    Thread& thread(uint32_t id) { return threads_[id]; }
+    const SystemSpec& spec() const { return spec_; }
+    Counts<ThreadCount>& thread_counts() { return thread_counts_; }
+    Counts<CoreCount>& core_counts() { return core_counts_; }
+    Counts<NodeCount>& node_counts() { return node_counts_; }
+    Counts<LinkCount>& link_counts() { return link_counts_; }
+
+    // For inspection: MESI state of a line in a core, and the levels (bits) that hold it.
+    char state(uint32_t core, uint64_t address);
+    uint32_t levels(uint32_t core, uint64_t address);
+    Entry directory(uint64_t address);
+    // The same of a shared last level: 0 absent, 1 clean, 2 dirty.
+    int last_level(uint32_t cluster, uint64_t address);
+
+  private:
+    struct Request {
+        Thread& thread;
+        Core& core;
+        uint64_t address;
+        Kind kind;
+        Tick now;
+        bool demand;
+    };
+
+    // machine_schedule.cc
+    void step(Thread& thread, uint64_t address, uint8_t operation);
+    void run_turn(Stream& stream, Tick limit, bool inclusive);
+    void advance_channels(Tick now, Tick quantum);
+
+    // machine_reference.cc
+    Access access_lines(uint32_t thread, uint64_t address, uint64_t bytes, Kind kind,
+                        bool dependent);
+    Access reference(Thread& thread, uint64_t address, Kind kind, bool dependent);
+    Access read(Request& request, size_t first_level);
+    Access store(Request& request);
+    Access store_through(Request& request);
+    Access uncached(Request& request, uint32_t home);
+    Tick translate(Thread& thread, Core& core, uint64_t address, Kind kind);
+    Tick walk(Thread& thread, Core& core, uint64_t page, Tick now);
+    Tick level_latency(const Level& level, Kind kind) const {
+        return kind == Kind::fetch ? level.spec.fetch_latency : level.spec.latency;
+    }
+    Tick arrival(Request& request, Level& level, size_t slot, Tick latency);
+    void count_miss(const Request& request, size_t level);
+
+    // machine_prefetch.cc
+    void prefetch_after(const Request& miss);
+    void prefetch_line(const Request& miss, uint64_t line);
+
+    // machine_fill.cc: what enters and leaves the caches of a core
+    void insert(Request& request, size_t level, uint64_t line, uint8_t flags);
+    void expel_twin(Request& request, uint64_t line);
+    void evicted(Request& request, size_t level, uint64_t line, uint8_t flags);
+    void write_down(Request& request, size_t level, uint64_t address);
+    bool holds(Core& core, uint64_t line);
+    bool drop(Core& core, uint64_t line);
+    bool demote(Core& core, uint64_t line);
+    void set_writable(Core& core, uint64_t line);
+    bool remove_parts(Level& level, uint64_t address, uint64_t bytes);
+
+    // machine_coherence.cc: MESI through the directory
+    struct Need {
+        bool write;
+        bool data;  // false: the core has a copy and lacks only the permission
+        bool keep;  // whether the core will hold a copy of its own
+    };
+    Access obtain(Request& request, uint64_t line, Need need);
+    bool owner_answers(Request& request, Entry& entry, uint64_t line, const Page& page,
+                       bool write, uint32_t& node);
+    Tick invalidate_others(Request& request, Entry& entry, uint64_t line, uint32_t home);
+    void fill_last(Request& request, uint32_t cluster, uint64_t line, bool dirty);
+    void evict_last(Request& request, uint32_t cluster, uint64_t line, bool dirty);
+    void write_last(Request& request, uint32_t cluster, uint64_t line);
+
+    // machine_transport.cc: time and traffic on links and controllers
+    Tick transfer(const Request& request, uint32_t from, uint32_t to, Tick now, bool data,
+                  int64_t payload);
+    Tick read_memory(Request& request, uint32_t home, uint64_t line, Tick now);
+    void write_memory(Request& request, uint32_t from, uint32_t home, uint64_t line);
+    Tick control(uint32_t flow, uint32_t home, uint64_t line, Tick now, int64_t bytes);
+    Page& page_of(const Request& request, uint64_t address);
+
+    const std::vector<uint32_t>& route(uint32_t from, uint32_t to) const {
+        return spec_.routes[from * spec_.nodes.size() + to];
+    }
+    uint64_t line_of(uint64_t address) const { return address >> line_shift_; }
+
+    SystemSpec spec_;
+    uint32_t line_bytes_;  // of the directory: that of the last level
+    uint32_t line_shift_;
+    size_t own_levels_;
+    bool grants_ownership_;
+    std::vector<Core> cores_;
+    std::vector<Cache> lasts_;
+    std::vector<uint64_t> cluster_cores_;
+    std::vector<Thread> threads_;
+    std::vector<Channel> channels_;
+    Memory memory_;
+    Counts<ThreadCount> thread_counts_;
+    Counts<CoreCount> core_counts_;
+    Counts<NodeCount> node_counts_;
+    Counts<LinkCount> link_counts_;
+    Tick next_window_ = 0;
+};
+
+}  // namespace gnomon::machine

@@ -1,0 +1,325 @@
+"""Machines as TOML files: every field is checked, and an error names the file, key and reason."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+from gnomon.errors import UsageError
+from gnomon.events.tomlfile import (
+    Section,
+    nearest,
+    parse_definitions,
+    read_definitions,
+    suggestion,
+)
+from gnomon.machines.model import (
+    Cache,
+    Core,
+    Duplex,
+    FieldError,
+    Link,
+    Machine,
+    MemoryController,
+    Node,
+    Placement,
+    Prefetcher,
+    Replacement,
+    Tlb,
+    Translation,
+    WritePolicy,
+)
+
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_MOST_NODES = 1024
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def machine_names() -> tuple[str, ...]:
+    """Return the names of the machines that come with gnomon."""
+    folder = resources.files("gnomon.machines") / "descriptions"
+    return tuple(
+        sorted(
+            each.name.removesuffix(".toml")
+            for each in folder.iterdir()
+            if each.name.endswith(".toml")
+        )
+    )
+
+
+def load_machine(name: str | Path) -> Machine:
+    """Return a machine by the name of a description that comes with gnomon, or by its file."""
+    if isinstance(name, Path) or name.endswith(".toml"):
+        return _machine(read_definitions(name), Path(name).stem)
+    known = machine_names()
+    if name not in known:
+        near = nearest(name, known) or known
+        raise UsageError(
+            f"there is no machine '{name}': choose from {', '.join(near)}, or name a .toml file."
+        )
+    file = resources.files("gnomon.machines") / "descriptions" / f"{name}.toml"
+    return _machine(parse_definitions(file.read_text("utf-8"), f"{name}.toml"), name)
+
+
+def parse_machine(text: str, file: str = "machine.toml") -> Machine:
+    """Return the machine that a TOML text describes; `file` is what messages call it."""
+    return _machine(parse_definitions(text, file), Path(file).stem)
+
+
+def _machine(top: Section, name: str) -> Machine:
+    title = top.text("title", "")
+    core = _core(top.section("core"))
+    nodes = top.section("nodes")
+    count = _whole(nodes, "count", 1)
+    if not 1 <= count <= _MOST_NODES:
+        raise nodes.error(f"must be 1 to {_MOST_NODES}, not {count}", "count")
+    cores = _whole(nodes, "cores")
+    if cores < 0:
+        raise nodes.error(f"must not be negative, as {cores} is", "cores")
+    coreless = _numbers(nodes, "without_cores", count)
+    memoryless = _numbers(nodes, "without_memory", count)
+    nodes.finish()
+    controller = _controller(top.section("controller"))
+    l1i, l1d, l2, l3 = (_cache(top, key, cores) for key in ("l1i", "l1d", "l2", "l3"))
+    if l1d is None:
+        raise top.error("is missing: every core needs a first level of caches", "l1d")
+    memory = top.section("memory")
+    placement = _choice(memory, "placement", Placement, Placement.FIRST_TOUCH)
+    cache_remote = _truth(memory, "cache_remote", True)
+    posted_write_ns = _number(memory, "posted_write_ns", 0.0)
+    memory.finish()
+    translation = _translation(top.section("tlb"))
+    links = top.section("links")
+    connections = _links(links, count)
+    header, request = _whole(links, "header_bytes", 0), _whole(links, "request_bytes", 0)
+    links.finish()
+    top.finish()
+    try:
+        return Machine(
+            name=name,
+            title=title,
+            core=core,
+            nodes=tuple(
+                Node(0 if i in coreless else cores, None if i in memoryless else controller)
+                for i in range(count)
+            ),
+            l1i=l1i,
+            l1d=l1d,
+            l2=l2,
+            l3=l3,
+            translation=translation,
+            links=connections,
+            header_bytes=header,
+            request_bytes=request,
+            placement=placement,
+            cache_remote=cache_remote,
+            posted_write_ns=posted_write_ns,
+        )
+    except FieldError as error:
+        raise _located(top, error) from None
+
+
+def _core(section: Section) -> Core:
+    values = {
+        "clock_ghz": _number(section, "clock_ghz"),
+        "issue_cycles": _number(section, "issue_cycles", 1.0),
+        "snoop_cycles": _number(section, "snoop_cycles", 0.0),
+    }
+    counts = {
+        "threads": _whole(section, "threads", 1),
+        "outstanding": _whole(section, "outstanding", 10),
+        "prefetch_degree": _whole(section, "prefetch_degree", 1),
+    }
+    blocking = _truth(section, "blocking", False)
+    prefetcher = _choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
+    section.finish()
+    try:
+        return Core(**values, **counts, blocking=blocking, prefetcher=prefetcher)
+    except FieldError as error:
+        raise section.error(error.reason, error.key) from None
+
+
+def _cache(top: Section, key: str, cores: int) -> Cache | None:
+    if key not in top:
+        return None
+    section = top.section(key)
+    shared: int | str = section.data.get("shared_by", "core")
+    section.asked.add("shared_by")
+    if shared in ("core", "node"):
+        shared = cores if shared == "node" else 1
+    if not isinstance(shared, int) or isinstance(shared, bool):
+        raise section.error("must be 'core', 'node' or a number of cores", "shared_by")
+    size, line = _size(section, "size"), _whole(section, "line")
+    ways, latency = _whole(section, "ways"), _number(section, "latency_cycles")
+    fetch = (
+        _number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
+    )
+    allocate = _truth(section, "write_allocate", False) if "write_allocate" in section else None
+    replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
+    write = _choice(section, "write", WritePolicy, WritePolicy.BACK)
+    inclusive = _truth(section, "inclusive", False)
+    section.finish()
+    try:
+        return Cache(
+            size, ways, line, latency, fetch, replacement, write, allocate, inclusive, shared
+        )
+    except FieldError as error:
+        raise section.error(error.reason, error.key) from None
+
+
+def _translation(section: Section) -> Translation:
+    page = _size(section, "page") if "page" in section else 4096
+    walk_reads = _whole(section, "walk_reads", 1)
+    data, instruction, second = (_tlb(section, key) for key in ("data", "instruction", "second"))
+    section.finish()
+    try:
+        return Translation(page, data, instruction, second, walk_reads)
+    except FieldError as error:
+        raise section.error(error.reason, error.key) from None
+
+
+def _tlb(outer: Section, key: str) -> Tlb | None:
+    if key not in outer:
+        return None
+    section = outer.section(key)
+    entries = _whole(section, "entries")
+    ways = _whole(section, "ways", entries)
+    replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
+    latency = _number(section, "latency_cycles", 0.0)
+    section.finish()
+    try:
+        return Tlb(entries, ways, replacement, latency)
+    except FieldError as error:
+        raise section.error(error.reason, error.key) from None
+
+
+def _controller(section: Section) -> MemoryController:
+    rate, read = _number(section, "gb_per_s"), _number(section, "read_latency_ns")
+    write = _number(section, "write_latency_ns", read)
+    count = _whole(section, "count", 1)
+    section.finish()
+    try:
+        return MemoryController(rate, read, write, count)
+    except FieldError as error:
+        raise section.error(error.reason, error.key) from None
+
+
+def _links(section: Section, nodes: int) -> tuple[Link, ...]:
+    topologies = ("none", "ring", "full")
+    topology = section.text("topology", "none")
+    if topology not in topologies:
+        raise section.error(
+            f"'{topology}' is unknown: choose from {', '.join(topologies)}", "topology"
+        )
+    pairs: list[tuple[int, int]] = []
+    if topology == "full":
+        pairs = list(itertools.combinations(range(nodes), 2))
+    elif topology == "ring" and nodes > 1:
+        pairs = [(i, (i + 1) % nodes) for i in range(nodes if nodes > 2 else 1)]
+    section.asked.add("pairs")
+    if "pairs" in section:
+        if topology != "none":
+            raise section.error("cannot be given beside a topology", "pairs")
+        pairs = _pairs(section)
+    if not pairs:
+        for key in ("gb_per_s", "latency_ns", "duplex"):
+            section.asked.add(key)
+        return ()
+    rate, latency = _number(section, "gb_per_s"), _number(section, "latency_ns")
+    duplex = _choice(section, "duplex", Duplex, Duplex.FULL)
+    try:
+        return tuple(Link(pair, rate, latency, duplex) for pair in pairs)
+    except FieldError as error:
+        key = "pairs" if error.key == "ends" else error.key
+        raise section.error(error.reason, key) from None
+
+
+def _pairs(section: Section) -> list[tuple[int, int]]:
+    pairs = []
+    for pair in section.data["pairs"] if isinstance(section.data["pairs"], list) else [None]:
+        if not (
+            isinstance(pair, list) and len(pair) == 2 and all(type(end) is int for end in pair)
+        ):
+            raise section.error("must be a list of pairs of nodes, as in [[0, 1], [1, 2]]", "pairs")
+        pairs.append((pair[0], pair[1]))
+    return pairs
+
+
+def _located(top: Section, error: FieldError) -> UsageError:
+    """Give an error about the whole machine the place of the table that caused it."""
+    table, _, key = error.key.rpartition(".")
+    if table:
+        return top.section(table).error(error.reason, key)
+    if key in top and isinstance(top.data[key], dict):
+        return top.section(key).error(error.reason)
+    return top.error(error.reason, key)
+
+
+def _whole(section: Section, key: str, default: int | None = None) -> int:
+    value = section.integer(key)
+    if value is None:
+        value = default
+    if value is None:
+        raise section.error("is missing", key)
+    return value
+
+
+def _number(section: Section, key: str, default: float | None = None) -> float:
+    section.asked.add(key)
+    value = section.data.get(key, default)
+    if value is None:
+        raise section.error("is missing", key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise section.error("must be a number", key)
+    if not abs(value) < 1e12:
+        raise section.error(f"is out of range: {value}", key)
+    return float(value)
+
+
+def _truth(section: Section, key: str, default: bool) -> bool:
+    section.asked.add(key)
+    value = section.data.get(key, default)
+    if not isinstance(value, bool):
+        raise section.error("must be true or false", key)
+    return value
+
+
+def _choice(section: Section, key: str, kind: type[E], default: E) -> E:
+    value = section.text(key, default.value)
+    try:
+        return kind(value)
+    except ValueError:
+        known = [each.value for each in kind]
+        hint = suggestion(value, known) or f": choose from {', '.join(known)}"
+        raise section.error(f"'{value}' is unknown{hint}", key) from None
+
+
+def _size(section: Section, key: str) -> int:
+    section.asked.add(key)
+    value = section.data.get(key)
+    if value is None:
+        raise section.error("is missing", key)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(B|KiB|MiB|GiB)\s*", str(value))
+    if found is None or not isinstance(value, str):
+        raise section.error("must be a size such as 32768 or '32 KiB'", key)
+    size = float(found[1]) * _UNITS[found[2]]
+    if size != int(size):
+        raise section.error(f"'{value}' is not a whole number of bytes", key)
+    return int(size)
+
+
+def _numbers(section: Section, key: str, nodes: int) -> frozenset[int]:
+    section.asked.add(key)
+    value = section.data.get(key, [])
+    if not isinstance(value, list) or not all(type(each) is int for each in value):
+        raise section.error("must be a list of node numbers", key)
+    if wrong := [each for each in value if not 0 <= each < nodes]:
+        raise section.error(f"there is no node {wrong[0]}", key)
+    return frozenset(value)

@@ -1,0 +1,372 @@
+"""What a simulated machine is made of: caches, cores, nodes, links and memory controllers.
+
+All classes check themselves: a `FieldError` names the field that makes no sense and says why.
+Sizes are bytes, rates 10^9 bytes a second, times cycles of the core or nanoseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gnomon.errors import UsageError
+from gnomon.machines.routes import Route, shortest_routes
+
+MAX_CORES = 64  # the directory keeps a bit a core
+MAX_CLUSTERS = 32
+MAX_WAYS_NRU = 64
+MAX_LEVELS = 3
+
+
+class FieldError(UsageError):
+    """A part of a machine has a value that makes no sense; `key` says which."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        self.key = key
+        self.reason = reason
+        super().__init__(f"{key}: {reason}.")
+
+
+class Replacement(StrEnum):
+    """Which line of a set makes room for a new one."""
+
+    LRU = "lru"
+    NRU = "nru"
+    RANDOM = "random"
+
+
+class WritePolicy(StrEnum):
+    """Whether a cache keeps what is written to it or passes it on at once."""
+
+    BACK = "back"
+    THROUGH = "through"
+
+
+class Duplex(StrEnum):
+    """Whether the two directions of a link have a rate each or share one."""
+
+    FULL = "full"
+    HALF = "half"
+
+
+class Placement(StrEnum):
+    """Which node gets a page.
+
+    INTERLEAVE takes nodes in turn by page number, ROUND_ROBIN by order of first use.
+    """
+
+    FIRST_TOUCH = "first-touch"
+    INTERLEAVE = "interleave"
+    BIND = "bind"
+    ROUND_ROBIN = "round-robin"
+
+
+class Prefetcher(StrEnum):
+    """What a core fetches ahead."""
+
+    OFF = "off"
+    NEXT_LINE = "next-line"
+    STRIDE = "stride"
+
+
+def _positive(key: str, value: float) -> None:
+    if not value > 0:
+        raise FieldError(key, f"must be above zero, not {value:g}")
+
+
+def _not_negative(key: str, value: float) -> None:
+    if not value >= 0:
+        raise FieldError(key, f"must not be negative, as {value:g} is")
+
+
+def _power_of_two(key: str, value: int) -> None:
+    if value < 1 or value & (value - 1):
+        raise FieldError(key, f"must be a power of two, which {value} is not")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A level of caches; `shared_by` cores have one together.
+
+    `latency_cycles` is that of a load that hits here, counted from its issue, so it includes
+    the search in all levels above; `fetch_latency_cycles` is the same for an instruction.
+    """
+
+    size: int
+    ways: int
+    line: int
+    latency_cycles: float
+    fetch_latency_cycles: float | None = None
+    replacement: Replacement = Replacement.LRU
+    write: WritePolicy = WritePolicy.BACK
+    write_allocate: bool | None = None
+    inclusive: bool = False
+    shared_by: int = 1
+
+    def __post_init__(self) -> None:
+        _power_of_two("line", self.line)
+        _positive("ways", self.ways)
+        _positive("size", self.size)
+        _positive("shared_by", self.shared_by)
+        _positive("latency_cycles", self.latency_cycles)
+        if self.size % (self.ways * self.line):
+            raise FieldError(
+                "ways",
+                f"{self.ways} ways of {self.line}-byte lines do not divide {self.size} bytes",
+            )
+        if self.replacement is Replacement.NRU and self.ways > MAX_WAYS_NRU:
+            raise FieldError("ways", f"must be at most {MAX_WAYS_NRU} with nru replacement")
+        if self.write is WritePolicy.BACK and self.write_allocate is False:
+            raise FieldError("write_allocate", "must not be false in a write-back cache")
+
+    @property
+    def sets(self) -> int:
+        """How many sets there are; not always a power of two."""
+        return self.size // (self.ways * self.line)
+
+    @property
+    def allocates_on_write(self) -> bool:
+        """Whether a store that misses brings the line in: by default with write-back only."""
+        if self.write_allocate is not None:
+            return self.write_allocate
+        return self.write is WritePolicy.BACK
+
+
+@dataclass(frozen=True, slots=True)
+class Tlb:
+    """A translation buffer; as many ways as entries means fully associative."""
+
+    entries: int
+    ways: int
+    replacement: Replacement = Replacement.LRU
+    latency_cycles: float = 0.0
+
+    def __post_init__(self) -> None:
+        _positive("entries", self.entries)
+        _positive("ways", self.ways)
+        _not_negative("latency_cycles", self.latency_cycles)
+        if self.entries % self.ways:
+            raise FieldError("ways", f"{self.ways} ways do not divide {self.entries} entries")
+        if self.replacement is Replacement.NRU and self.ways > MAX_WAYS_NRU:
+            raise FieldError("ways", f"must be at most {MAX_WAYS_NRU} with nru replacement")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """How addresses are translated: pages, buffers, and the reads of a table walk."""
+
+    page: int = 4096
+    data: Tlb | None = None
+    instruction: Tlb | None = None
+    second: Tlb | None = None
+    walk_reads: int = 1
+
+    def __post_init__(self) -> None:
+        _power_of_two("page", self.page)
+        if not 0 <= self.walk_reads <= 5:
+            raise FieldError("walk_reads", f"must be 0 to 5, not {self.walk_reads}")
+        if self.second is not None and self.data is None and self.instruction is None:
+            raise FieldError("second", "needs a first buffer before it")
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What all cores of a machine have in common.
+
+    A thread has at most `outstanding` misses under way, which limits its bandwidth to
+    outstanding x line / latency. A blocking core waits for every load.
+    """
+
+    clock_ghz: float
+    threads: int = 1
+    issue_cycles: float = 1.0
+    outstanding: int = 10
+    blocking: bool = False
+    snoop_cycles: float = 0.0
+    prefetcher: Prefetcher = Prefetcher.OFF
+    prefetch_degree: int = 1
+
+    def __post_init__(self) -> None:
+        _positive("clock_ghz", self.clock_ghz)
+        _positive("threads", self.threads)
+        _positive("issue_cycles", self.issue_cycles)
+        _positive("outstanding", self.outstanding)
+        _not_negative("snoop_cycles", self.snoop_cycles)
+        _positive("prefetch_degree", self.prefetch_degree)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryController:
+    """The memory of a node: `count` controllers take lines in turn."""
+
+    gb_per_s: float
+    read_latency_ns: float
+    write_latency_ns: float | None = None
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        _positive("gb_per_s", self.gb_per_s)
+        _not_negative("read_latency_ns", self.read_latency_ns)
+        _not_negative("write_latency_ns", self.write_latency_ns or 0.0)
+        _positive("count", self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Cores and memory in one place; either may be missing."""
+
+    cores: int
+    memory: MemoryController | None
+
+    def __post_init__(self) -> None:
+        _not_negative("cores", self.cores)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A connection of two nodes; `latency_ns` is what crossing it adds to a read, both ways.
+
+    `gb_per_s` is the rate of each direction, or of both together when it is half duplex.
+    """
+
+    ends: tuple[int, int]
+    gb_per_s: float
+    latency_ns: float
+    duplex: Duplex = Duplex.FULL
+
+    def __post_init__(self) -> None:
+        _positive("gb_per_s", self.gb_per_s)
+        _not_negative("latency_ns", self.latency_ns)
+        if self.ends[0] == self.ends[1]:
+            raise FieldError("ends", f"node {self.ends[0]} is linked to itself")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A whole simulated machine.
+
+    Only the last level of caches may be shared by cores. `header_bytes` go with the data of
+    every message on a link, `request_bytes` is the size of a message without data. Where
+    `cache_remote` is false, every access to another node's memory crosses the links, and a
+    write costs `posted_write_ns`.
+    """
+
+    name: str
+    core: Core
+    nodes: tuple[Node, ...]
+    l1d: Cache
+    l1i: Cache | None = None
+    l2: Cache | None = None
+    l3: Cache | None = None
+    translation: Translation = field(default_factory=Translation)
+    links: tuple[Link, ...] = ()
+    header_bytes: int = 0
+    request_bytes: int = 0
+    placement: Placement = Placement.FIRST_TOUCH
+    cache_remote: bool = True
+    posted_write_ns: float = 0.0
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.nodes:
+            raise FieldError("nodes.count", "must be at least one")
+        if not 1 <= self.cores <= MAX_CORES:
+            raise FieldError(
+                "nodes.cores", f"gives {self.cores} cores, and there may be 1 to {MAX_CORES}"
+            )
+        if all(node.memory is None for node in self.nodes):
+            raise FieldError("nodes", "have no memory at all")
+        if self.placement is Placement.BIND:
+            raise FieldError("memory.placement", "cannot be 'bind' without naming a node")
+        _not_negative("links.header_bytes", self.header_bytes)
+        _not_negative("links.request_bytes", self.request_bytes)
+        _not_negative("memory.posted_write_ns", self.posted_write_ns)
+        self._check_caches()
+        self._check_links()
+
+    @property
+    def cores(self) -> int:
+        """How many cores there are in all nodes."""
+        return sum(node.cores for node in self.nodes)
+
+    @property
+    def threads(self) -> int:
+        """How many hardware threads there are; thread t is on core t // threads of a core."""
+        return self.cores * self.core.threads
+
+    @property
+    def levels(self) -> tuple[Cache, ...]:
+        """The levels of caches that hold data, first level first."""
+        return tuple(level for level in (self.l1d, self.l2, self.l3) if level is not None)
+
+    @property
+    def core_nodes(self) -> tuple[int, ...]:
+        """The node of each core."""
+        return tuple(i for i, node in enumerate(self.nodes) for _ in range(node.cores))
+
+    def threads_of(self, node: int) -> range:
+        """Return the numbers of a node's hardware threads."""
+        before = sum(each.cores for each in self.nodes[:node]) * self.core.threads
+        return range(before, before + self.nodes[node].cores * self.core.threads)
+
+    def routes(self) -> dict[tuple[int, int], Route]:
+        """Return the way from each node to each other one: links with their direction."""
+        return shortest_routes(
+            len(self.nodes), [(link.ends, link.latency_ns) for link in self.links]
+        )
+
+    def latency_ns(self, reader: int, home: int) -> float:
+        """Return how long a read takes beyond the caches, without other load."""
+        memory = self.nodes[home].memory
+        if memory is None:
+            raise UsageError(f"node {home} of {self.name} has no memory.")
+        path = self.routes()[reader, home]
+        return memory.read_latency_ns + sum(self.links[link].latency_ns for link, _ in path)
+
+    def _check_caches(self) -> None:
+        if self.l3 is not None and self.l2 is None:
+            raise FieldError("l3", "needs an l2 before it")
+        names = ("l1d", "l2", "l3")[: len(self.levels)]
+        for name, above, level in zip(names[1:], self.levels, self.levels[1:], strict=False):
+            if level.line < above.line:
+                raise FieldError(f"{name}.line", "must not be shorter than that of the level above")
+            longer = level.line > above.line and above.write is WritePolicy.BACK
+            if longer and not level.inclusive:
+                raise FieldError(
+                    f"{name}.inclusive", "must be true below a write-back level with shorter lines"
+                )
+            if above.shared_by > 1:
+                raise FieldError(f"{name}.shared_by", "only the last level may be shared by cores")
+            if level.latency_cycles < above.latency_cycles:
+                raise FieldError(f"{name}.latency_cycles", "is below that of the level above")
+        if self.l1i is not None:
+            if self.l1i.shared_by > 1:
+                raise FieldError("l1i.shared_by", "only the last level may be shared by cores")
+            if len(self.levels) > 1 and self.l1i.line > self.levels[-1].line:
+                raise FieldError("l1i.line", "must not be longer than that of the last level")
+        last, where = self.levels[-1], names[-1]
+        if last.line > self.translation.page:
+            raise FieldError(f"{where}.line", "must not be longer than a page")
+        clusters = 0
+        for number, node in enumerate(self.nodes):
+            if node.cores % last.shared_by:
+                raise FieldError(
+                    f"{where}.shared_by",
+                    f"{last.shared_by} cores do not divide the {node.cores} of node {number}",
+                )
+            clusters += node.cores // last.shared_by
+        if last.shared_by > 1 and clusters > MAX_CLUSTERS:
+            raise FieldError(f"{where}.shared_by", f"gives more than {MAX_CLUSTERS} caches")
+        if len(self.levels) == 1 and last.shared_by > 1:
+            raise FieldError(f"{where}.shared_by", "a first level belongs to one core")
+
+    def _check_links(self) -> None:
+        for link in self.links:
+            for end in link.ends:
+                if not 0 <= end < len(self.nodes):
+                    raise FieldError("links.pairs", f"there is no node {end}")
+        routes = self.routes()
+        for a in range(len(self.nodes)):
+            for b in range(len(self.nodes)):
+                if (a, b) not in routes:
+                    raise FieldError("links", f"node {b} cannot be reached from node {a}")

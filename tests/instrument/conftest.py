@@ -1,0 +1,49 @@
+"""What tests of measuring from inside a program share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gnomon.instrument import regions
+
+Compile = Callable[..., Path]
+
+
+@pytest.fixture
+def compile_c(tmp_path: Path) -> Compile:
+    """Build C text with gcc and the options given; the test is skipped where there is none."""
+    compiler = shutil.which(os.environ.get("CC", "gcc"))
+    if compiler is None:
+        pytest.skip("there is no C compiler here: install gcc or set CC")
+
+    def build(text: str, name: str, *options: str) -> Path:
+        source = tmp_path / f"{name}.c"
+        source.write_text(text)
+        target = tmp_path / name
+        words = [compiler, "-g", "-O0", *options, str(source), "-o", str(target)]
+        subprocess.run(words, check=True, timeout=60)
+        return target
+
+    return build
+
+
+@pytest.fixture
+def one_cpu() -> Iterator[int]:
+    """Keep this process, and what it starts, on one CPU for the test."""
+    allowed = os.sched_getaffinity(0)
+    chosen = min(allowed)
+    os.sched_setaffinity(0, {chosen})
+    yield chosen
+    os.sched_setaffinity(0, allowed)
+
+
+@pytest.fixture
+def fresh_regions() -> None:
+    """Regions that count four software events, none of them entered yet."""
+    regions.configure("task-clock,page-faults,context-switches,cpu-migrations")
