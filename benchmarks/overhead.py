@@ -112,7 +112,10 @@ def _timed(argv: list[str], told: Path) -> Callable[[], Times]:
 
 def _run(argv: list[str], told: Path) -> Times:
     told.unlink(missing_ok=True)
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise FailedError(f"`{argv[0]}` cannot be run: {error.strerror}") from None
     if done.returncode != 0 or not told.exists():
         why = (done.stderr or done.stdout).strip().splitlines()
         raise FailedError(

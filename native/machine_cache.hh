@@ -64,7 +64,7 @@ class Cache {
         if (replacement_ == Replacement::lru)
             stamps_[slot] = 0;
         else if (replacement_ == Replacement::nru)
-            used_[slot / ways_] &= ~(uint64_t{1} << (slot % ways_));
+            forget_used(slot);
         if (slot == recent_slot_) {
             recent_slot_ = none;
             recent_line_ = no_line;
@@ -85,11 +85,19 @@ class Cache {
     static constexpr uint32_t widest_scan = 16;
 
     uint64_t set_of(uint64_t line) const { return mask_ ? line & mask_ : line % sets_; }
+    // When all lines of a set have been used, only the latest counts as such.
     void mark_used(size_t slot) {
-        uint64_t& used = used_[slot / ways_];
-        const uint64_t bit = uint64_t{1} << (slot % ways_);
-        used |= bit;
-        if (std::popcount(used) == static_cast<int>(ways_)) used = bit;
+        if (used_[slot]) return;
+        used_[slot] = 1;
+        const size_t set = slot / ways_;
+        if (++used_count_[set] < ways_) return;
+        for (size_t each = set * ways_; each < (set + 1) * ways_; ++each) used_[each] = 0;
+        used_[slot] = 1;
+        used_count_[set] = 1;
+    }
+    void forget_used(size_t slot) {
+        used_count_[slot / ways_] -= used_[slot];
+        used_[slot] = 0;
     }
 
     uint64_t sets_;
@@ -99,7 +107,8 @@ class Cache {
     std::vector<uint64_t> tags_;
     std::vector<uint8_t> flags_;
     std::vector<uint64_t> stamps_;  // LRU: when a slot was used last, 0 for an empty one
-    std::vector<uint64_t> used_;    // NRU: a bit a way
+    std::vector<uint8_t> used_;     // NRU: whether a slot was used lately
+    std::vector<uint32_t> used_count_;
     uint64_t clock_ = 0;
     uint32_t pointer_ = 0;
     Random random_;

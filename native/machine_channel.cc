@@ -23,10 +23,11 @@ Tick Channel::send(uint32_t id, Tick now, int64_t bytes) {
         start = std::max(start, number * slot_ticks_ + booked.used * slot_ticks_ / slot_bytes);
     } else if (!pace_) {
         // Mean wait of random arrivals at a server of this load (M/D/1), from the slot before.
-        const int64_t load = std::min(load_before(number), slot_bytes * 15 / 16);
+        const int64_t load = std::min(load_before(number, id), slot_bytes * 15 / 16);
         start += bytes * slot_ticks_ / slot_bytes * load / (2 * (slot_bytes - load));
     }
     booked.used += bytes;
+    booked.flow = booked.flow == nobody || booked.flow == id ? id : several;
     flow.used += bytes;
     // The wait at a busy but not full channel does not mean that the flow wants more.
     if (number > wanted || (pace_ && start > now)) flow.held += bytes;

@@ -35,9 +35,12 @@ class Channel {
     Tick slot_ticks() const { return slot_ticks_; }
 
   private:
+    static constexpr uint32_t nobody = ~uint32_t{0};
+    static constexpr uint32_t several = nobody - 1;
     struct Slot {
         int64_t number = -1;
         int64_t used = 0;
+        uint32_t flow = nobody;  // who uses it
     };
     struct Flow {
         Tick next = 0;     // earliest time of its next transfer when paced
@@ -46,12 +49,13 @@ class Channel {
     };
     Slot& slot(int64_t number) {
         Slot& found = calendar_[static_cast<size_t>(number & (slots - 1))];
-        if (found.number != number) found = {number, 0};
+        if (found.number != number) found = {number, 0, nobody};
         return found;
     }
-    int64_t load_before(int64_t number) const {
+    // The load that a flow meets: nobody waits for what it sent itself.
+    int64_t load_before(int64_t number, uint32_t flow) const {
         const Slot& found = calendar_[static_cast<size_t>((number - 1) & (slots - 1))];
-        return found.number == number - 1 ? found.used : 0;
+        return found.number == number - 1 && found.flow != flow ? found.used : 0;
     }
     int64_t fair_share(int64_t capacity) const;
 

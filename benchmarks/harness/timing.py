@@ -57,7 +57,10 @@ def process(argv: Sequence[str | Path], environment: Mapping[str, str] | None = 
 
     def run() -> float:
         start = time.perf_counter()
-        pid = os.posix_spawn(arguments[0], arguments, variables, file_actions=silent)
+        try:
+            pid = os.posix_spawn(arguments[0], arguments, variables, file_actions=silent)
+        except OSError as error:
+            raise FailedError(f"`{arguments[0]}` cannot be run: {error.strerror}") from None
         _, status = os.waitpid(pid, 0)
         seconds = time.perf_counter() - start
         code = os.waitstatus_to_exitcode(status)

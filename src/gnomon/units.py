@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from gnomon.errors import UsageError
 
@@ -22,6 +23,13 @@ def parse_duration(text: str, what: str = "interval") -> int:
     if nanoseconds <= 0:
         raise UsageError(f"{what} '{text}' must be longer than zero.")
     return nanoseconds
+
+
+def utc_now(*, milliseconds: bool = False) -> str:
+    """Return the time of day as ISO 8601 writes it."""
+    now = time.time()
+    fraction = f".{int(now * 1000) % 1000:03d}" if milliseconds else ""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + fraction + "+00:00"
 
 
 def format_duration(nanoseconds: float) -> str:

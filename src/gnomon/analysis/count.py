@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from gnomon.analysis.portable import answer
-from gnomon.analysis.summary import CountResult, Tally
+from gnomon.analysis.summary import CountResult, EventCount, Tally
 from gnomon.errors import UsageError
-from gnomon.events.portable import ask
+from gnomon.events.portable import Asked, ask
 from gnomon.recording.model import Provenance, Reading, RunInfo
 from gnomon.sources.base import Command, Source, Target
 from gnomon.sources.measure import Measurement, Sink, measure
@@ -82,12 +81,20 @@ def count(
     counts = tally.counts(measurement.events, by_scope=by_scope)
     return CountResult(
         provenance=provenance,
-        counts=counts if asked is None else answer(asked, counts),
+        counts=counts if asked is None else _answer(asked, counts),
         runs=tuple(measurement.runs),
         warnings=tuple(measurement.warnings),
         exit_status=measurement.exit_status,
         interrupted=measurement.interrupted,
     )
+
+
+def _answer(asked: Asked, counts: tuple[EventCount, ...]) -> tuple[EventCount, ...]:
+    if not asked.presets:
+        return counts
+    from gnomon.analysis.portable import answer
+
+    return answer(asked, counts)
 
 
 def _as_target(command: Sequence[str] | Target) -> Target:

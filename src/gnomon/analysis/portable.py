@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 def answer(asked: Asked, counts: Sequence[EventCount]) -> tuple[EventCount, ...]:
     """Return the counts in the order of what was asked for, presets computed."""
-    if not asked.presets:
-        return tuple(counts)
     scopes: dict[str, dict[str, EventCount]] = {}
     for count in counts:
         scopes.setdefault(count.scope, {})[_bare(count.event)] = count

@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.errors import NotSupportedError, UnknownEventError, UsageError
-from gnomon.events.encoding import DYNAMIC_TYPE
 from gnomon.events.kernel import KernelCatalogue
 from gnomon.events.model import Event
-from gnomon.events.names import NameIndex
 from gnomon.events.sysfs import DEVICES, Pmu
+
+if TYPE_CHECKING:
+    from gnomon.events.names import NameIndex
 
 LISTS = "GNOMON_EVENT_LISTS"
 
@@ -63,10 +65,14 @@ class HostCatalogue:
 
     @cached_property
     def _index(self) -> NameIndex:
+        from gnomon.events.names import NameIndex
+
         return NameIndex(self.lists)
 
     def _on_units(self, event: Event) -> tuple[Event, ...]:
         """Return an event on the units of this host, whose numbers only its kernel knows."""
+        from gnomon.events.encoding import DYNAMIC_TYPE
+
         encoding = event.encoding
         if encoding is None or encoding.type != DYNAMIC_TYPE:
             return (event,)

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.encoding import Term
 from gnomon.events.model import Event, Kind, PerfEncoding, Scope
 
 DEVICES = Path("/sys/bus/event_source/devices")
@@ -187,6 +186,8 @@ def _terms(text: str) -> Iterator[tuple[str, str | None]]:
 
 def _place(words: dict[str, int], layout: str, value: int, where: str) -> None:
     """Put a value's bits where a format such as `config:0-7,21` wants them."""
+    from gnomon.events.encoding import Term
+
     try:
         term = Term.parse(where, layout)
     except UsageError:

@@ -69,12 +69,11 @@ class Count:
 class _Totals:
     """What was counted since the start, as it was read: nothing scaled, nothing taken off.
 
-    Readings of one set come in the same order each time. `others` are the events that no
-    counting counts, by label: synthetic ones, and those that overflow watches itself.
+    Readings of one set come in the same order each time. `clocks` are the synthetic events.
     """
 
     readings: tuple[Reading, ...] = ()
-    others: Mapping[str, int] = field(default_factory=dict)
+    clocks: Mapping[str, int] = field(default_factory=dict)
 
 
 class EventSet:
@@ -211,6 +210,7 @@ class EventSet:
             self._watch = OverflowWatch(self._plans, self._source, target, self._raw_value)
         sampled = self._watch.sampled if self._watch is not None else frozenset()
         counted = [request for request in counted if request.label not in sampled]
+        self._opened_as = {}
         if not counted:
             return
         groups = self._groups(counted)
@@ -282,11 +282,13 @@ class EventSet:
         self._state = State.STOPPED
         try:
             if self._watch is not None:
-                self._watch.stop()
+                self._watch.pause()
             if self._turns is not None:
                 self._turns.stop()
             readings = self._counting.stop().readings if self._counting is not None else ()
-            self._final = self._counts(_Totals(readings, clocks | self._watched()))
+            if self._watch is not None:  # last, so that gathering overflows is not counted
+                self._watch.stop()
+            self._final = self._counts(_Totals(readings + self._watched(), clocks))
         finally:
             self._drop(keep_overflows=True)
         return self.read()
@@ -324,14 +326,20 @@ class EventSet:
             for label, start in self._clock.items()
         }
 
-    def _watched(self) -> dict[str, int]:
-        if self._watch is None:
-            return {}
-        return {label: self._watch.count(label) for label in self._watch.sampled}
+    def _watched(self) -> tuple[Reading, ...]:
+        """Return what was counted by whoever watches for overflows."""
+        readings = self._watch.readings() if self._watch is not None else ()
+        for reading in readings:
+            if reading.running < reading.enabled and not self._multiplex:
+                raise NotSupportedError(
+                    f"'{reading.event}' was not on a counter all the time: its overflows need one "
+                    "of their own; count fewer events, or let them take turns."
+                )
+        return readings
 
     def _totals(self) -> _Totals:
         readings = self._counting.read().readings if self._counting is not None else ()
-        return _Totals(readings, self._clocks() | self._watched())
+        return _Totals(readings + self._watched(), self._clocks())
 
     def _counts(self, totals: _Totals) -> dict[str, Count]:
         """Return what was counted since the last reset."""
@@ -340,12 +348,12 @@ class EventSet:
             parts.setdefault(reading.event, []).append(reading)
         found: dict[str, Count] = {}
         for label in self._requests:
-            other = totals.others.get(label)
-            if other is not None:
-                value = other - self._base.others.get(label, 0)
+            clock = totals.clocks.get(label)
+            if clock is not None:
+                value = clock - self._base.clocks.get(label, 0)
                 found[label] = Count(value, 1.0, 0.0, Status.COUNTED)
             else:
-                name = self._opened_as[label]
+                name = self._opened_as.get(label, label)
                 found[label] = self._count(name, parts.get(name, []))
         return found
 

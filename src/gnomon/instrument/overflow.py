@@ -11,7 +11,8 @@ from typing import Protocol, runtime_checkable
 from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.events.model import Kind, Request
 from gnomon.instrument.thresholds import check_threshold, default_threshold
-from gnomon.sources.base import Source, Target
+from gnomon.recording.model import Reading, Status
+from gnomon.sources.base import Command, Process, Source, Target
 from gnomon.sources.perf.sampling import PerfSampler, Sampling
 
 _TIMER_PERIOD = 0.005
@@ -71,11 +72,27 @@ class _Timed:
 
 @dataclass(slots=True)
 class _Sampled:
-    """An event that the kernel watches; its counter is the sampler's own."""
+    """An event that the kernel watches; its counter is the sampler's own.
+
+    `moves` tells that it follows a program from CPU to CPU, with a counter on each.
+    """
 
     plan: OverflowPlan
     sampler: PerfSampler
-    final: int | None = None
+    moves: bool
+    final: Reading | None = None
+
+    def read(self) -> Reading:
+        """Return what was counted so far, with the share of time that this took."""
+        if self.final is not None:
+            return self.final
+        label = self.plan.request.label
+        enabled, running, value = self.sampler.totals(0)
+        if self.moves:  # it is enabled on all CPUs and runs on one at a time
+            enabled = running
+        if enabled > 0 and running == 0:
+            return Reading(0, label, "", None, enabled, running, Status.NOT_COUNTED)
+        return Reading(0, label, "", value, enabled, running, Status.COUNTED)
 
 
 @dataclass(slots=True)
@@ -101,7 +118,8 @@ class OverflowWatch:
                 if sampler is None:
                     self._timed[label] = _Timed(plan)
                 else:
-                    self._sampled[label] = _Sampled(plan, sampler)
+                    moves = isinstance(self.target, Command | Process)
+                    self._sampled[label] = _Sampled(plan, sampler, moves)
         except BaseException:
             self.close()
             raise
@@ -134,14 +152,17 @@ class OverflowWatch:
             self._thread = threading.Thread(target=self._run, name="gnomon-overflow", daemon=True)
             self._thread.start()
 
-    def stop(self) -> None:
-        """Cease to watch; what was seen so far can still be taken."""
+    def pause(self) -> None:
+        """Cease to count, at once: to gather what was seen is left to `stop`."""
         for watched in self._sampled.values():
             watched.sampler.stop()
+
+    def stop(self) -> None:
+        """Gather what was seen until the pause; it can still be taken."""
         if not self._end_thread():
             self._look()
         for watched in self._sampled.values():
-            watched.final = watched.sampler.totals(0)[2]
+            watched.final = watched.read()
             self._lost += watched.sampler.lost
 
     def close(self) -> None:
@@ -164,10 +185,9 @@ class OverflowWatch:
         running = [w.sampler.lost for w in self._sampled.values() if w.final is None]
         return self._lost + sum(running)
 
-    def count(self, label: str) -> int:
-        """Return what an event that is watched by the kernel has counted so far."""
-        watched = self._sampled[label]
-        return watched.sampler.totals(0)[2] if watched.final is None else watched.final
+    def readings(self) -> tuple[Reading, ...]:
+        """Return what the events that the kernel watches have counted so far."""
+        return tuple(watched.read() for watched in self._sampled.values())
 
     def take(self) -> list[Overflow]:
         """Return the overflows that no handler has taken."""

@@ -156,9 +156,7 @@ def _cache(top: Section, key: str, cores: int) -> Cache | None:
         raise section.error("must be 'core', 'node' or a number of cores", "shared_by")
     size, line = _size(section, "size"), _whole(section, "line")
     ways, latency = _whole(section, "ways"), _number(section, "latency_cycles")
-    fetch = (
-        _number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
-    )
+    fetch = _number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
     allocate = _truth(section, "write_allocate", False) if "write_allocate" in section else None
     replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
     write = _choice(section, "write", WritePolicy, WritePolicy.BACK)

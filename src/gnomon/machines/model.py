@@ -14,7 +14,6 @@ from gnomon.machines.routes import Route, shortest_routes
 
 MAX_CORES = 64  # the directory keeps a bit a core
 MAX_CLUSTERS = 32
-MAX_WAYS_NRU = 64
 MAX_LEVELS = 3
 
 
@@ -114,8 +113,6 @@ class Cache:
                 "ways",
                 f"{self.ways} ways of {self.line}-byte lines do not divide {self.size} bytes",
             )
-        if self.replacement is Replacement.NRU and self.ways > MAX_WAYS_NRU:
-            raise FieldError("ways", f"must be at most {MAX_WAYS_NRU} with nru replacement")
         if self.write is WritePolicy.BACK and self.write_allocate is False:
             raise FieldError("write_allocate", "must not be false in a write-back cache")
 
@@ -147,8 +144,6 @@ class Tlb:
         _not_negative("latency_cycles", self.latency_cycles)
         if self.entries % self.ways:
             raise FieldError("ways", f"{self.ways} ways do not divide {self.entries} entries")
-        if self.replacement is Replacement.NRU and self.ways > MAX_WAYS_NRU:
-            raise FieldError("ways", f"must be at most {MAX_WAYS_NRU} with nru replacement")
 
 
 @dataclass(frozen=True, slots=True)

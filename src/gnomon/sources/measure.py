@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
 from gnomon.sources.base import Command, Counting, Cpus, Snapshot, Source, Target
+from gnomon.units import utc_now
 
 Sink = Callable[[Iterable[Reading]], None]
 _NAP = 0.1
@@ -55,13 +55,12 @@ class Stopper:
     @contextmanager
     def installed(self) -> Iterator[Stopper]:
         """Handle SIGINT and SIGTERM within the block."""
-        import threading
-
-        if threading.current_thread() is not threading.main_thread():
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        try:
+            before = {n: signal.signal(n, self._on_signal) for n in numbers}
+        except ValueError:  # only the main thread may handle signals
             yield self
             return
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {n: signal.signal(n, self._on_signal) for n in numbers}
         try:
             yield self
         finally:
@@ -145,7 +144,7 @@ def _one_run(
     stopper: Stopper,
     emit: Sink,
 ) -> RunInfo:
-    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    started_at = utc_now(milliseconds=True)
     start = time.monotonic_ns()
     deadline = None if duration is None else start + round(duration * 1e9)
     runs_command = isinstance(target, Command) or (

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -52,6 +50,8 @@ class Table:
         """Write the table; headings stand out where the stream is a terminal."""
         lines = self.lines()
         if stream.isatty():
+            import shutil
+
             columns = shutil.get_terminal_size().columns
             lines = [
                 line if width(line) <= columns else line[: columns - 1] + "…" for line in lines
@@ -66,6 +66,8 @@ def width(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gnomon import _native
-from gnomon.events.model import Event, Kind, Modifiers, Request
+from gnomon.events.model import Event, Kind, Request
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec, separates_levels
@@ -164,8 +164,3 @@ def _judge(event: Event, enabled: int, running: int, value: int, host: Host) -> 
     return Availability(
         event, Verdict.OPENS, "it opens; the test had nothing that triggers it", value=value
     )
-
-
-def usable(event: Event, host: Host, *, has_core_pmu: bool) -> bool:
-    """Whether an event counts here."""
-    return try_event(Request(event, Modifiers()), host, has_core_pmu=has_core_pmu).countable

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.events.host import HostCatalogue
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.model import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.model import Provenance
 from gnomon.sources.base import Availability, Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import separates_levels
-from gnomon.sources.perf.availability import try_event, usable
 from gnomon.sources.perf.counting import PerfCounting
-from gnomon.sources.perf.sampling import PerfSampler, Sampling
+from gnomon.units import utc_now
+
+if TYPE_CHECKING:
+    from gnomon.sources.perf.sampling import PerfSampler, Sampling
 
 _DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
 _DEFAULT_HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cache-misses")
@@ -49,6 +52,8 @@ class PerfSource:
 
     def availability(self, requests: Sequence[Request]) -> list[Availability]:
         """Try the events out on this thread."""
+        from gnomon.sources.perf.availability import try_event
+
         return [
             try_event(request, self.host, has_core_pmu=self.has_core_pmu) for request in requests
         ]
@@ -59,12 +64,17 @@ class PerfSource:
         if self.has_core_pmu:
             names += _DEFAULT_HARDWARE
         events = [event for name in names for event in self.resolve(name)]
-        return tuple(
-            (Request(event),)
-            for event in events
-            if (event.name in _DEFAULT_SOFTWARE and separates_levels(event))
-            or usable(event, self.host, has_core_pmu=self.has_core_pmu)
-        )
+        certain = [event for event in events if self._surely_counts(event)]
+        rest = [Request(event) for event in events if event not in certain]
+        proved = [verdict.event for verdict in self.availability(rest) if verdict.countable]
+        return tuple((Request(event),) for event in events if event in certain or event in proved)
+
+    def _surely_counts(self, event: Event) -> bool:
+        """Whether an event of the kernel's own need not be tried out: any user may count it."""
+        if event.kind is not Kind.SOFTWARE:
+            return False
+        unrestricted = self.host.may_measure or (self.host.paranoid or 0) < 2
+        return unrestricted or separates_levels(event)
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""
@@ -74,14 +84,14 @@ class PerfSource:
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
     ) -> PerfSampler:
         """Set up sampling on a target, with rings of so many pages a CPU."""
+        from gnomon.sources.perf.sampling import PerfSampler
+
         return PerfSampler(
             samplings, target, self.host, has_core_pmu=self.has_core_pmu, pages=pages
         )
 
     def provenance(self, target: Target) -> Provenance:
         """Return what this host is and what is measured on it."""
-        import platform
-
         from gnomon import __version__
 
         command: tuple[str, ...] = ()
@@ -104,8 +114,8 @@ class PerfSource:
             cpus=len(self.host.online_cpus),
             kernel=self.host.kernel,
             gnomon=__version__,
-            python=platform.python_version(),
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            python=sys.version.split(maxsplit=1)[0],
+            created=utc_now(),
             environment={
                 k: v for k, v in sorted(os.environ.items()) if k.startswith(_TELLING_VARIABLES)
             },

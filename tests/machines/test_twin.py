@@ -1,0 +1,220 @@
+"""The kernel against its slow twin, on small machines of every kind and random references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnomon import _native
+from gnomon.machines import (
+    Cache,
+    Core,
+    Kind,
+    Link,
+    Machine,
+    MemoryController,
+    MemorySystem,
+    Node,
+    Replacement,
+    Translation,
+    WritePolicy,
+)
+from gnomon.machines.lowering import native_cache
+from tests.machines.twin import Copy, Twin, TwinCache
+
+POLICIES = st.sampled_from(list(Replacement))
+WRITES = st.sampled_from(list(WritePolicy))
+LINES = 24  # few lines and small caches, so that everything meets
+
+References = list[tuple[int, int, Kind]]
+
+
+@st.composite
+def caches(draw: st.DrawFn, latency: float, line: int = 64, **fixed: object) -> Cache:
+    """A cache of up to 16 lines."""
+    ways = draw(st.integers(1, 4))
+    sets = draw(st.sampled_from([1, 2, 3, 4]))
+    write = draw(WRITES)
+    allocate = draw(st.booleans()) if write is WritePolicy.THROUGH else None
+    values: dict[str, object] = {
+        "replacement": draw(POLICIES),
+        "write": write,
+        "write_allocate": allocate,
+        "inclusive": draw(st.booleans()),
+        **fixed,
+    }
+    return Cache(ways * sets * line, ways, line, latency, **values)  # type: ignore[arg-type]
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Machine:
+    """A machine of one to three nodes with every kind of hierarchy."""
+    nodes, cores = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4]))
+    levels = draw(st.integers(1, 3))
+    short = draw(st.booleans()) and levels > 1
+    line = 16 if short else 64
+    l1d = draw(caches(4, line))
+    below: list[Cache] = []
+    for number in range(1, levels):
+        fixed: dict[str, object] = {}
+        if number == levels - 1:
+            fixed["shared_by"] = draw(st.sampled_from([n for n in (1, 2, 4) if cores % n == 0]))
+        if short and number == 1:
+            fixed["inclusive"] = True
+        below.append(draw(caches(4 + 10 * number, **fixed)))
+    split = draw(st.booleans())
+    l1i = draw(caches(4, 32 if short else 64, inclusive=False)) if split else None
+    links = tuple(Link((0, other), 10, 50) for other in range(1, nodes))
+    return Machine(
+        name="small",
+        core=Core(2.0, threads=draw(st.integers(1, 2))),
+        nodes=(Node(cores, MemoryController(10, 50)),) * nodes,
+        l1d=l1d,
+        l1i=l1i,
+        l2=below[0] if below else None,
+        l3=below[1] if len(below) > 1 else None,
+        links=links,
+        translation=Translation(page=256),
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Machine, References, int]:
+    """A machine and what its threads do."""
+    machine = draw(machines())
+    seed = draw(st.integers(0, 2**32))
+    random = np.random.default_rng(seed)
+    count = draw(st.integers(1, 250))
+    lines = draw(st.integers(2, LINES))
+    writes = draw(st.sampled_from([0.0, 0.2, 0.6]))
+    code = draw(st.sampled_from([0.0, 0.2]))
+    chances = [1 - writes - code, writes, code]
+    references = [
+        (
+            int(random.integers(machine.threads)),
+            int(random.integers(lines * 4)) * 16,
+            Kind(int(random.choice(3, p=chances))),
+        )
+        for _ in range(count)
+    ]
+    return machine, references, seed
+
+
+@settings(max_examples=400, deadline=None)
+@given(runs())
+def test_twin_agrees_on_places_counts_and_states(run: tuple[Machine, References, int]) -> None:
+    machine, references, seed = run
+    system, twin = MemorySystem(machine, seed=seed), Twin(machine, seed)
+    for number, (thread, address, kind) in enumerate(references):
+        answer = system.access(thread, address, 1, kind)
+        assert (answer.place, answer.node) == twin.access(thread, address, kind), number
+    addresses = sorted({address // 64 * 64 for _, address, _ in references})
+    assert_same_states(system, twin, addresses)
+    assert_invariants(system, addresses)
+    counts = system.counts()
+    for table, ours in (
+        (counts.threads, twin.counts),
+        (counts.cores, [core.counts for core in twin.cores]),
+        (counts.nodes, twin.node_counts),
+    ):
+        for row, expected in enumerate(ours):
+            found = {name: int(table[name][row]) for name in expected}
+            assert found == dict(expected), (table.scope, row)
+
+
+def assert_same_states(system: MemorySystem, twin: Twin, addresses: list[int]) -> None:
+    for address in addresses:
+        line = address // twin.line
+        cores, clusters, owner, dirty = system._system.directory(address)
+        assert cores == sum(1 << core.number for core in twin.sharers(line))
+        assert clusters == sum(1 << cluster for cluster in twin.clusters(line))
+        theirs = twin.owner(line)
+        assert owner == (-1 if theirs is None else theirs.number)
+        for number, last in enumerate(twin.lasts):
+            copy = last.find(address)
+            state = 0 if copy is None else 1 + copy.dirty
+            assert system._system.last_level(number, address) == state
+            assert (dirty == number) == (state == 2)
+        for core in twin.cores:
+            assert system.state(core.number, address) == twin.state(core.number, address)
+
+
+def assert_invariants(system: MemorySystem, addresses: list[int]) -> None:
+    """One writer or many readers, and no dirty line that the directory does not know."""
+    for address in addresses:
+        states = [system.state(core, address) for core in range(system.machine.cores)]
+        owners = [core for core, state in enumerate(states) if state in "ME"]
+        assert len(owners) <= 1
+        if owners:
+            assert states.count("I") == len(states) - 1
+        assert system._system.directory(address)[2] == (owners[0] if owners else -1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(caches(4), st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=300))
+def test_one_cache_agrees_with_its_twin(shape: Cache, accesses: list[tuple[int, bool]]) -> None:
+    model, twin = _native.CacheModel(native_cache(shape), 7), TwinCache(shape, 7)
+    hits = [model.access(line * 64, store) for line, store in accesses]
+    expected = []
+    written_back = 0
+    for line, store in accesses:
+        copy = twin.find(line * 64)
+        expected.append(copy is not None)
+        if copy is None and store and not shape.allocates_on_write:
+            continue
+        if copy is None:
+            copy = Copy(line)
+            victim = twin.insert(copy)
+            written_back += victim is not None and victim.dirty
+        else:
+            twin.touch(copy)
+        copy.dirty |= store and shape.write is WritePolicy.BACK
+    assert hits == expected
+    assert model.counts[5] == written_back
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 8))
+def test_a_larger_lru_cache_holds_what_a_smaller_one_holds(lines: list[int], ways: int) -> None:
+    small, large = (
+        _native.CacheModel(native_cache(Cache(w * 64, w, 64, 1)), 1) for w in (ways, ways + 1)
+    )
+    for line in lines:
+        in_small, in_large = small.access(line * 64), large.access(line * 64)
+        assert in_large or not in_small
+
+
+@settings(max_examples=100, deadline=None)
+@given(runs())
+def test_a_run_in_bulk_equals_single_steps(run: tuple[Machine, References, int]) -> None:
+    machine, references, seed = run
+    only = [(address, kind) for thread, address, kind in references if thread == 0]
+    addresses = np.array([address for address, _ in only], dtype=np.uint64)
+    operations = np.array([kind | 4 for _, kind in only], dtype=np.uint8)
+    steps, bulk = MemorySystem(machine, seed=seed), MemorySystem(machine, seed=seed)
+    for address, kind in only:
+        steps.access(0, address, 1, kind)
+    from gnomon.machines import Trace
+
+    bulk.run([Trace(0, addresses, operations)])
+    assert steps.time_ns(0) == bulk.time_ns(0)
+    ours, theirs = steps.counts(), bulk.counts()
+    for name in ("threads", "cores", "nodes", "links"):
+        assert np.array_equal(getattr(ours, name).values, getattr(theirs, name).values)
+
+
+@pytest.mark.parametrize("policy", list(Replacement))
+def test_wide_sets_are_searched_through_hints(policy: Replacement) -> None:
+    """More than 16 ways use a table of hints; the result must not show it."""
+    shape = Cache(96 * 64, 48, 64, 1, replacement=policy)
+    model, twin = _native.CacheModel(native_cache(shape), 3), TwinCache(shape, 3)
+    random = np.random.default_rng(5)
+    for line in random.integers(0, 140, 6000).tolist():
+        copy = twin.find(line * 64)
+        if copy is None:
+            twin.insert(Copy(line))
+        else:
+            twin.touch(copy)
+        assert model.access(line * 64) == (copy is not None)
