@@ -40,7 +40,7 @@ lint: $(VENV)/.test
 
 docs: $(VENV)/.test
 	@echo "== Documentation"
-	@$(BIN)/mkdocs build --quiet --strict --site-dir build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
 bench: packages $(VENV)/.test
 	@$(BIN)/python -m benchmarks

@@ -37,7 +37,7 @@ static void ramp(void) {
     for (size_t i = 0; i < pages; ++i) {
         memory[i * page] = (char)i;
         const struct timespec nap = {0, 1000 * 1000};
-        if (i % 256 == 0 && now() - start < phase_seconds * (double)i / (double)pages)
+        while (i % 256 == 0 && now() - start < phase_seconds * (double)i / (double)pages)
             nanosleep(&nap, NULL);
     }
 }

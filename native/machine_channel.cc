@@ -3,9 +3,13 @@
 namespace gnomon::machine {
 
 namespace {
-// A window counts as full, and a flow as wanting more, from these shares on.
+// From these shares on a window counts as full, and a flow as wanting more.
 constexpr int64_t full_percent = 97;
 constexpr int64_t held_percent = 25;
+constexpr int64_t hungry_percent = 90;
+// Streams come more evenly than the random arrivals for which the formula of the wait holds;
+// near saturation it would exaggerate, and there the calendar takes over.
+constexpr int64_t highest_load = Channel::slot_bytes * 3 / 4;
 }  // namespace
 
 Tick Channel::send(uint32_t id, Tick now, int64_t bytes) {
@@ -23,7 +27,7 @@ Tick Channel::send(uint32_t id, Tick now, int64_t bytes) {
         start = std::max(start, number * slot_ticks_ + booked.used * slot_ticks_ / slot_bytes);
     } else if (!pace_) {
         // Mean wait of random arrivals at a server of this load (M/D/1), from the slot before.
-        const int64_t load = std::min(load_before(number, id), slot_bytes * 15 / 16);
+        const int64_t load = std::min(load_before(number, id), highest_load);
         start += bytes * slot_ticks_ / slot_bytes * load / (2 * (slot_bytes - load));
     }
     booked.used += bytes;
@@ -39,33 +43,34 @@ void Channel::advance(Tick now, Tick window) {
     if (now < window_start_ + length) return;
     const Tick elapsed = now - window_start_;
     const int64_t capacity = elapsed / slot_ticks_ * slot_bytes;
+    const int64_t share = pace_ ? slot_bytes * elapsed / pace_ : 0;
     int64_t total = 0;
-    bool held = false;
-    for (const Flow& flow : flows_) {
+    int64_t hungry = 0;
+    modest_.clear();
+    for (Flow& flow : flows_) {
+        if (flow.used == 0) continue;
         total += flow.used;
-        held |= flow.held * 100 > flow.used * held_percent;
+        // Who was paced and left some of the share did not want it. Without a pace, only
+        // those who had to wait may want more.
+        const bool wants_more = pace_ ? flow.used * 100 >= share * hungry_percent
+                                      : flow.held * 100 >= flow.used * held_percent;
+        if (wants_more)
+            ++hungry;
+        else
+            modest_.push_back(flow.used);
+        flow.used = flow.held = 0;
     }
     const bool full = total * 100 >= capacity * full_percent;
-    pace_ = full || (pace_ && held) ? slot_bytes * elapsed / fair_share(capacity) : 0;
-    for (Flow& flow : flows_) flow.used = flow.held = 0;
+    pace_ = full || (pace_ && hungry) ? slot_bytes * elapsed / fair_share(capacity, hungry) : 0;
     window_start_ = now;
 }
 
 // Water-filling: the level at which the demands, cut at the level, fill the capacity.
-int64_t Channel::fair_share(int64_t capacity) const {
-    std::vector<int64_t> modest;
-    int64_t hungry = 0;
-    for (const Flow& flow : flows_) {
-        if (flow.used == 0) continue;
-        if (flow.held * 100 > flow.used * held_percent)
-            ++hungry;
-        else
-            modest.push_back(flow.used);
-    }
-    std::sort(modest.begin(), modest.end());
+int64_t Channel::fair_share(int64_t capacity, int64_t hungry) {
+    std::sort(modest_.begin(), modest_.end());
     int64_t left = capacity;
-    auto sharing = static_cast<int64_t>(modest.size()) + hungry;
-    for (const int64_t used : modest) {
+    auto sharing = static_cast<int64_t>(modest_.size()) + hungry;
+    for (const int64_t used : modest_) {
         if (sharing == 1 || used * sharing > left) break;
         left -= used;
         --sharing;

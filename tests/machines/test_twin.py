@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from gnomon.machines import (
     MemorySystem,
     Node,
     Replacement,
+    Trace,
     Translation,
     WritePolicy,
 )
@@ -63,7 +66,10 @@ def machines(draw: st.DrawFn) -> Machine:
             fixed["shared_by"] = draw(st.sampled_from([n for n in (1, 2, 4) if cores % n == 0]))
         if short and number == 1:
             fixed["inclusive"] = True
-        below.append(draw(caches(4 + 10 * number, **fixed)))
+        level = draw(caches(4 + 10 * number, **fixed))
+        if level.inclusive and not level.allocates_on_write:
+            level = replace(level, write_allocate=True)
+        below.append(level)
     split = draw(st.booleans())
     l1i = draw(caches(4, 32 if short else 64, inclusive=False)) if split else None
     links = tuple(Link((0, other), 10, 50) for other in range(1, nodes))
@@ -196,8 +202,6 @@ def test_a_run_in_bulk_equals_single_steps(run: tuple[Machine, References, int])
     steps, bulk = MemorySystem(machine, seed=seed), MemorySystem(machine, seed=seed)
     for address, kind in only:
         steps.access(0, address, 1, kind)
-    from gnomon.machines import Trace
-
     bulk.run([Trace(0, addresses, operations)])
     assert steps.time_ns(0) == bulk.time_ns(0)
     ours, theirs = steps.counts(), bulk.counts()

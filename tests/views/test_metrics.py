@@ -40,4 +40,4 @@ def test_without_metrics_nothing_is_printed() -> None:
 def test_rows_for_scripts_keep_missing_apart() -> None:
     good, gone = metrics_as_json([GOOD, GONE])
     assert (good["event"], good["value"], good["status"]) == ("ipc", 1.23456, "derived")
-    assert (gone["value"], gone["status"]) == (None, "not-supported")
+    assert (gone["value"], gone["status"]) == (None, "not-counted")

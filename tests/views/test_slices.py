@@ -17,7 +17,7 @@ def _reading(time: int, event: str, value: int | None, scope: str = "process") -
 
 def _printed(*slices: list[Reading]) -> list[str]:
     stream = io.StringIO()
-    printer = SlicePrinter(stream)
+    printer = SlicePrinter(stream, 50 * MS)
     for readings in slices:
         printer.take(readings)
     return stream.getvalue().splitlines()
@@ -25,7 +25,7 @@ def _printed(*slices: list[Reading]) -> list[str]:
 
 def test_a_heading_comes_once_and_a_line_for_each_slice() -> None:
     lines = _printed([_reading(100, "a", 1)], [_reading(150, "a", 2)])
-    assert [line.split() for line in lines[1:]] == [["0.000s", "1"], ["0.050s", "2"]]
+    assert [line.split() for line in lines[1:]] == [["0.050s", "1"], ["0.100s", "2"]]
     assert lines[0].split() == ["time", "a"]
 
 
@@ -61,3 +61,10 @@ def test_columns_line_up_under_long_names_and_large_numbers() -> None:
 
 def test_nothing_is_printed_for_nothing() -> None:
     assert _printed([]) == []
+
+
+def test_a_new_run_is_marked_and_starts_from_zero() -> None:
+    again = _reading(900, "a", 3)._replace(run=1)
+    lines = _printed([_reading(100, "a", 1)], [again])
+    assert lines[2] == "run 2"
+    assert lines[4].split() == ["0.050s", "3"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gnomon.analysis.summary import CountResult, EventCount, Tally
 from gnomon.errors import UsageError
+from gnomon.events.model import Group, Kind
 from gnomon.events.portable import Asked, ask
 from gnomon.recording.model import Provenance, Reading, RunInfo
 from gnomon.sources.base import Command, Source, Target
@@ -49,8 +50,8 @@ def count(
     asked = None if events is None else ask(events, source.resolve)
     groups = source.default_events() if asked is None else asked.groups
     provenance = replace(source.provenance(target), interval=tick)
-    if output is not None and overwrite:
-        # What cannot be measured must not cost the recording that would be replaced.
+    if output is not None:
+        # What cannot be measured must neither leave an empty recording nor replace one.
         source.open(groups, target).close()
     tally = Tally()
     with _recorded(output, provenance, overwrite=overwrite) as (record, record_run, finish):
@@ -83,10 +84,18 @@ def count(
         provenance=provenance,
         counts=counts if asked is None else _answer(asked, counts),
         runs=tuple(measurement.runs),
-        warnings=tuple(measurement.warnings),
+        warnings=(*measurement.warnings, *_suspicious(groups, counts)),
         exit_status=measurement.exit_status,
         interrupted=measurement.interrupted,
     )
+
+
+def _suspicious(groups: Sequence[Group], counts: Iterable[EventCount]) -> Iterator[str]:
+    """Yield a warning for each raw code that read zero, which may mean nothing on this CPU."""
+    raw = {r.label for group in groups for r in group if r.event.kind is Kind.RAW}
+    for count in counts:
+        if count.event in raw and count.value == 0:
+            yield f"{count.event} stayed at zero: the code may mean nothing on this CPU"
 
 
 def _answer(asked: Asked, counts: tuple[EventCount, ...]) -> tuple[EventCount, ...]:

@@ -132,7 +132,7 @@ def _core_pmu(pmu: Pmu, host: Host) -> Finding:
         text, remedy = "its counters cannot be opened", "see permissions below"
         return Finding("PMU", pmu.name, State.LIMITED, text, remedy)
     detail = f"{counters} events at a time"
-    if reads_in_user_space(pmu):
+    if reads_in_user_space(pmu, host):
         detail += ", readable without system calls"
     if host.nmi_watchdog:
         return Finding(

@@ -30,6 +30,7 @@ from gnomon.events.sysfs import parse_cpu_list
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command, Cpus, Process, Target
 from gnomon.sources.measure import Sink
+from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
     from gnomon.analysis.derived import MetricValue
@@ -114,7 +115,7 @@ def _live(options: argparse.Namespace) -> Sink | None:
         return None
     from gnomon.views.slices import SlicePrinter
 
-    return SlicePrinter(sys.stdout).take
+    return SlicePrinter(sys.stdout, parse_duration(options.interval)).take
 
 
 @contextmanager
@@ -161,4 +162,5 @@ def _show(
     for text in result.warnings:
         print(f"warning: {text}", file=sys.stderr)
     if options.output:
-        print(f"  recorded; `gnomon show {options.output}` shows it again")
+        name = options.output.removesuffix(".gnomon") + ".gnomon"
+        print(f"  recorded; `gnomon show {name}` shows it again")

@@ -16,6 +16,7 @@ examples:
   gnomon events 'sched:*switch*'
   gnomon events page-faults
   gnomon events --presets
+  gnomon events --metrics
   gnomon events --from perfmon --cpu ICX L3_MISS
   gnomon events --from libpfm:skx --fit INST_RETIRED:ANY_P,L2_RQSTS:MISS
   gnomon events --from perfmon --cpu SPR --plan
@@ -30,6 +31,7 @@ from fnmatch import fnmatchcase
 
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
 from gnomon.events.listed import ListedCatalogue
+from gnomon.events.metrics import load_metrics
 from gnomon.events.model import Event, Request
 from gnomon.events.planner import explain_fit, plan
 from gnomon.events.presets import Unavailable, known_presets, load_presets
@@ -39,7 +41,13 @@ from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.counters import planner_units
 from gnomon.views.envelope import envelope
 from gnomon.views.events import event_as_json, print_event, print_events, print_known
-from gnomon.views.planning import presets_as_json, print_plan, print_presets
+from gnomon.views.planning import (
+    metric_as_json,
+    presets_as_json,
+    print_metric_list,
+    print_plan,
+    print_presets,
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpu", help="the CPU to take from the lists, as in ICX")
     parser.add_argument("--fit", metavar="EVENTS", help="do these fit together, and why not?")
     parser.add_argument("--plan", action="store_true", help="in how few runs all are counted")
+    parser.add_argument("--metrics", action="store_true", help="metrics and their formulas")
     parser.add_argument("--presets", action="store_true", help="portable names and their meaning")
 
 
@@ -57,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     """List the events; 1 when none fits the pattern or they do not fit together."""
     if options.presets:
         return _presets(options)
+    if options.metrics:
+        return _metrics(options)
     if options.fit is not None or options.plan:
         return _fit(options)
     if options.lists is not None:
@@ -161,6 +172,20 @@ def _presets(options: argparse.Namespace) -> int:
     else:
         print_presets(rows, sys.stdout)
     return 0 if rows else 1
+
+
+def _metrics(options: argparse.Namespace) -> int:
+    """List the metrics: what they say, their unit and their formula."""
+    table = load_metrics()
+    wanted = (options.pattern or "").lower()
+    found = [m for m in table.metrics.values() if wanted in f"{m.name} {m.title}".lower()]
+    if not found:
+        raise GnomonError(f"no metric matches '{options.pattern}': leave the pattern away.")
+    if options.json:
+        print(envelope("events", [metric_as_json(metric) for metric in found]))
+    else:
+        print_metric_list(found, sys.stdout)
+    return 0
 
 
 def _named(source: PerfSource, name: str) -> list[Event]:

@@ -34,7 +34,8 @@ class ListedCatalogue:
                 if not pmu:
                     known = ", ".join(p.name for p in library.pmus if p.is_core)
                     raise UsageError(f"name a PMU, as in libpfm:icx; libpfm4 has {known}.")
-                return cls(pmu, tuple(library.events(pmu)))
+                events = {event.name: event for event in library.events(pmu)}
+                return cls(pmu, tuple(events.values()))
         from gnomon.events import perfmon
 
         if cpu is None and Path(text).is_dir():

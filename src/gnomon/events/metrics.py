@@ -107,7 +107,11 @@ class MetricTable:
     def __getitem__(self, name: str) -> Metric:
         if name not in self.metrics:
             near = nearest(name, self.metrics)
-            hint = f"did you mean {' or '.join(near)}?" if near else "list them to see all."
+            hint = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else "`gnomon events --metrics` lists them."
+            )
             raise UsageError(f"unknown metric '{name}': {hint}")
         return self.metrics[name]
 

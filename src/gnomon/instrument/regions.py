@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,6 +48,16 @@ _CALIBRATION_ROUNDS = 20
 _known: dict[str, _native.Region] = {}
 _configured = False
 _overhead = Overhead()
+_first = threading.Lock()  # of several threads that want a region at once, one configures
+
+
+def _renew_lock() -> None:
+    """Forget who held the lock: a forked child does not have that thread."""
+    global _first  # noqa: PLW0603
+    _first = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _switched_off() -> bool:
@@ -58,9 +69,10 @@ def region(name: str) -> _native.Region:
     found = _known.get(name)
     if found is None:
         _check_name(name)
-        if not _configured:
-            configure()
-        found = _known[name] = _native.Region(name)
+        with _first:
+            if not _configured:
+                configure()
+        found = _known.setdefault(name, _native.Region(name))
     return found
 
 

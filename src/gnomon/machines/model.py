@@ -332,6 +332,11 @@ class Machine:
                 )
             if above.shared_by > 1:
                 raise FieldError(f"{name}.shared_by", "only the last level may be shared by cores")
+            allocating = any(each.allocates_on_write for each in self.levels[: names.index(name)])
+            if level.inclusive and allocating and not level.allocates_on_write:
+                raise FieldError(
+                    f"{name}.write_allocate", "must be true in an inclusive level below one that is"
+                )
             if level.latency_cycles < above.latency_cycles:
                 raise FieldError(f"{name}.latency_cycles", "is below that of the level above")
         if self.l1i is not None:

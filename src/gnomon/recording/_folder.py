@@ -63,7 +63,8 @@ def create_folder(path: Path, header: Header, overwrite: bool) -> int:
 def _check_replaceable(path: Path, overwrite: bool) -> None:
     if not overwrite:
         raise RecordingError(
-            f"'{path}' already exists: choose another name, or ask for it to be overwritten."
+            f"'{path}' already exists: choose another name, or replace it "
+            "(--force, overwrite=True)."
         )
     try:
         read_header(path)

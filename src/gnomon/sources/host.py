@@ -87,6 +87,11 @@ class Host:
         return int(text) if text else None
 
     @property
+    def user_access(self) -> bool:
+        """Whether kernel.perf_user_access, which ARM has, lets programs read counters."""
+        return _read("/proc/sys/kernel/perf_user_access") == "1"
+
+    @property
     def nmi_watchdog(self) -> bool:
         """Whether the kernel's watchdog holds a counter."""
         return _read("/proc/sys/kernel/nmi_watchdog") == "1"

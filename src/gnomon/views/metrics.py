@@ -29,7 +29,7 @@ def metrics_as_json(metrics: Sequence[MetricValue]) -> list[dict[str, Any]]:
             "event": metric.name,
             "value": metric.value,
             "unit": metric.unit,
-            "status": "derived" if metric.value is not None else "not-supported",
+            "status": "derived" if metric.value is not None else "not-counted",
             "running": None,
             "scope": "process",
             "spread": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from gnomon.events.metrics import Metric
 from gnomon.events.model import Event
 from gnomon.events.planner import Plan
 from gnomon.views.envelope import envelope
@@ -50,4 +51,24 @@ def presets_as_json(
         "operands": [event.name for event in operands],
         "available": not reason,
         "reason": reason,
+    }
+
+
+def print_metric_list(metrics: Sequence[Metric], stream: TextIO) -> None:
+    """Write metrics with their units and formulas."""
+    table = Table((Column("metric"), Column("unit"), Column("says"), Column("formula")))
+    for metric in metrics:
+        table.add(metric.name, metric.unit.text, metric.title, str(metric.formula))
+    table.print(stream)
+
+
+def metric_as_json(metric: Metric) -> dict[str, Any]:
+    """Return a metric in the form that scripts read."""
+    return {
+        "metric": metric.name,
+        "title": metric.title,
+        "description": metric.description,
+        "unit": metric.unit.text,
+        "formula": str(metric.formula),
+        "caveats": list(metric.caveats),
     }

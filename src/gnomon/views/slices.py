@@ -14,17 +14,19 @@ _WIDTH = 12
 class SlicePrinter:
     """Prints a line for each slice, a column for each event; places are added up."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, interval: int) -> None:
         self._stream = stream
-        self._origin: int | None = None
+        self._interval = interval
+        self._run: int | None = None
+        self._origin = 0
         self._events: tuple[str, ...] = ()
 
     def take(self, readings: Iterable[Reading]) -> None:
         """Print the slice that these readings make."""
         sums: dict[str, int | None] = {}
-        time = 0
+        time = run = 0
         for reading in readings:
-            time = reading.time
+            time, run = reading.time, reading.run
             before = sums.get(reading.event)
             if reading.value is not None:
                 sums[reading.event] = reading.value + (before or 0)
@@ -32,8 +34,12 @@ class SlicePrinter:
                 sums.setdefault(reading.event, None)
         if not sums:
             return
-        if self._origin is None:
-            self._origin = time
+        if run != self._run:
+            if self._run is not None:
+                self._stream.write(f"run {run + 1}\n")
+            self._run = run
+            # A run begins about one interval before its first slice ends.
+            self._origin = time - self._interval
             self._events = tuple(sums)
             widths = [max(_WIDTH, len(event)) for event in self._events]
             heads = [event.rjust(width) for event, width in zip(self._events, widths, strict=True)]

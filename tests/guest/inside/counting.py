@@ -1,6 +1,6 @@
 """Report how the guest's PMU counts loops of known length.
 
-Parameters: ``times`` the loop runs, how many ``events`` count it at once, and ``repeats``.
+Parameters: ``runs``, each with the ``times`` of the loop and how many ``events`` count it at once.
 """
 
 from dataclasses import astuple
@@ -10,11 +10,10 @@ from .report import emit, params
 
 
 def main() -> None:
-    """Send, for each repeat, the value, time enabled and time running of each event."""
-    wanted = params()
-    for _ in range(wanted["repeats"]):
-        events = [(HARDWARE, INSTRUCTIONS)] * wanted["events"]
-        readings = count_loop(events, wanted["times"])
+    """Send, for each run, the value, time enabled and time running of each event."""
+    for run in params()["runs"]:
+        events = [(HARDWARE, INSTRUCTIONS)] * run["events"]
+        readings = count_loop(events, run["times"])
         emit([astuple(reading) for reading in readings])
 
 

@@ -31,8 +31,8 @@ WARM_UP = 40  # calls until the interpreter does the same work every time
 STEPS = 11  # looks at counters that go round
 
 # The same two things in three spellings, then codes that mean nothing to this PMU.
-KNOWN = ("instructions:u", "cycles:u", "r8:u", "r11:u")
-KNOWN += ("armv8_pmuv3/inst_retired/:u", "armv8_pmuv3/cpu_cycles/:u")
+NAMED = ("armv8_pmuv3/inst_retired/:u", "armv8_pmuv3/cpu_cycles/:u")
+KNOWN = ("instructions:u", "cycles:u", "r8:u", "r11:u", *NAMED)
 DEAD = tuple(f"r{code:x}:u" for code in range(0x20, 0x2A))
 TWELVE = (*KNOWN, *DEAD[:6])
 EIGHT = ("instructions:u", "cycles:u", *DEAD[:6])

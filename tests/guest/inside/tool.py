@@ -1,6 +1,7 @@
 """Run the project's command in the guest, as a user would."""
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -15,6 +16,7 @@ def gnomon(*arguments: str, user: int = 0) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "HOME": "/tmp"},
         user=user,
         group=user,
         extra_groups=[],

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .machine import description
 from .sections import run_sections
 from .tool import gnomon
 
@@ -24,4 +25,4 @@ def doctor() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_sections(all_cpus, some_cpus, doctor)
+    run_sections(description, all_cpus, some_cpus, doctor)

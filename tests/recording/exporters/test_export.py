@@ -211,7 +211,7 @@ def test_the_way_back_keeps_the_labels(tmp_path: Path) -> None:
         assert data.provenance.imported_from == f"{name} ({title})"
     assert data.provenance.seed == 7
     assert data.warnings == ("careful",)
-    assert import_file(tmp_path / "csv").runs == (RunInfo(0, end=3_000),)
+    assert import_file(tmp_path / "csv").runs == (RunInfo(0, start=3_000, end=3_000),)
 
 
 def test_lines_of_ours_that_were_spoilt_are_listed(recording: Recording, tmp_path: Path) -> None:

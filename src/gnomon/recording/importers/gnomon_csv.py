@@ -55,7 +55,7 @@ def parse(text: str, file: str) -> ImportedData:
             imported_from=notes.provenance.imported_from,
         ),
         tuple({line.event.name: line.event for line in lines}.values()),
-        tuple(RunInfo(run, batch, end=end) for (run, batch), end in ends.items()),
+        tuple(RunInfo(run, batch, end, end) for (run, batch), end in ends.items()),
         tuple(line.reading for line in lines),
         notes.warnings,
     )

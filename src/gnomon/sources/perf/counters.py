@@ -10,6 +10,7 @@ from gnomon.events import planner
 from gnomon.events.generic import raw_event
 from gnomon.events.model import Modifiers, Request
 from gnomon.events.sysfs import Pmu
+from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec
 
 if TYPE_CHECKING:
@@ -61,14 +62,16 @@ def planner_units(source: PerfSource) -> tuple[planner.Pmu, ...]:
     return tuple(units) or (planner.Pmu("cpu", 0),)
 
 
-def reads_in_user_space(pmu: Pmu) -> bool:
+def reads_in_user_space(pmu: Pmu, host: Host) -> bool:
     """Whether the kernel lets a program read this PMU's counters without a system call."""
     request = _request(pmu)
     if request is None:
         return False
     spec = event_spec(request)
-    if "rdpmc" in pmu.format:  # on ARM an event has to ask for it
+    if "rdpmc" in pmu.format:  # on ARM an event has to ask for it, and a setting to allow it
         spec.config1 |= pmu.encode("rdpmc").config1
+        if not host.user_access:
+            return False
     try:
         group = _native.Group([spec], 0, -1)
     except OSError:

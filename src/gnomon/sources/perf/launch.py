@@ -91,6 +91,7 @@ def _hold(command: Command) -> _native.Child:
     environment = os.environ if command.environment is None else command.environment
     if not command.argv or not command.argv[0]:
         raise CommandError("there is no command to run: name it after --, as in -- ./program.")
+    _check_startable(command)
     try:
         return _native.Child(
             [_encoded(argument) for argument in command.argv],
@@ -113,6 +114,25 @@ def _encoded(text: str) -> bytes:
     if b"\0" in encoded:
         raise ValueError(f"{text!r} has a zero byte in it")
     return encoded
+
+
+def _check_startable(command: Command) -> None:
+    """Raise the error with which exec would fail, as far as it can be foreseen.
+
+    What is noticed here has not cost anything yet; exec has the last word all the same.
+    """
+    program = command.argv[0]
+    if "/" in program:
+        places = [Path(command.directory or ".") / program]
+    else:
+        places = [Path(folder) / program for folder in os.get_exec_path()]
+    try:
+        if any(os.access(place, os.X_OK) and place.is_file() for place in places):
+            return
+        there = any(os.access(place, os.F_OK) for place in places)
+    except (OSError, ValueError):
+        return  # a path that cannot even be looked at: exec says why
+    raise _cannot_start(command, OSError(errno.EACCES if there else errno.ENOENT, ""))
 
 
 def _cannot_start(command: Command, error: OSError) -> CommandError:
