@@ -20,8 +20,9 @@ namespace gnomon::machine {
 
 class Channel {
   public:
-    static constexpr int64_t slot_bytes = 4096;
-    static constexpr int64_t slots = 1024;
+    static constexpr int64_t slot_bytes = 1024;
+    static constexpr int64_t slots = 4096;
+    static constexpr int64_t window_slots = 64;
 
     Channel(Tick slot_ticks, size_t flows)
         : slot_ticks_(slot_ticks), calendar_(slots), flows_(flows) {}
@@ -57,6 +58,7 @@ class Channel {
         const Slot& found = calendar_[static_cast<size_t>((number - 1) & (slots - 1))];
         return found.number == number - 1 && found.flow != flow ? found.used : 0;
     }
+    void book(int64_t number, uint32_t id, int64_t bytes, int64_t limit);
     int64_t fair_share(int64_t capacity, int64_t hungry);
 
     Tick slot_ticks_;

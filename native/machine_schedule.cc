@@ -61,8 +61,8 @@ void System::advance_channels(Tick now, Tick quantum) {
     if (now < next_window_) return;
     Tick shortest = std::numeric_limits<Tick>::max();
     for (Channel& channel : channels_) {
-        channel.advance(now, 8 * quantum);
-        shortest = std::min(shortest, 16 * channel.slot_ticks());
+        channel.advance(now, 16 * quantum);
+        shortest = std::min(shortest, Channel::window_slots * channel.slot_ticks());
     }
     next_window_ = now + shortest;
 }

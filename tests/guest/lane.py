@@ -68,7 +68,7 @@ class Lane:
         nodes: int = 1,
         icount: int | None = 0,
         memory: int = 1024,
-        timeout: float = 120,
+        timeout: float = 300,
         check: bool = True,
     ) -> GuestResult:
         """Boot a guest, run a Python file in it as root and return what it reported.

@@ -1,13 +1,17 @@
 """The lane itself: jobs, their results and their failures come back from the guest."""
 
+import contextlib
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from . import init
-from .lane import Lane
+from .lane import REPOSITORY, Lane, Sections
 from .qemu import GuestError, Machine
 
 
@@ -71,20 +75,51 @@ def test_errs(broken):
     assert "no need" in outcome.skips["sample/test_it.py::test_skips"]
 
 
-def test_a_part_of_a_job_that_fails_leaves_the_others(bare_guest: Lane) -> None:
+def test_a_part_of_a_job_that_fails_leaves_the_others() -> None:
     result = Sections({"good": {"found": 42}, "bad": {"failure": "the reason"}})
     assert result["good"] == 42
     with pytest.raises(GuestError, match=r"part 'bad'(?s:.*)the reason"):
         result["bad"]
 
 
-def test_a_killed_test_run_leaves_nothing_running(bare_guest: Lane) -> None:
-    """QEMU ends with the process that started it, even if that had no time to end it."""
-    code = "from tests.guest.lane import *; prepare().run_guest(REPOSITORY / sys.argv[1])"
-    with subprocess.Popen([sys.executable, "-c", f"import sys; {code}", f"{INSIDE}/endless.py"], cwd=REPOSITORY) as run:
-        (child,) = _children_of(run.pid)
+def test_a_killed_run_leaves_no_machine_behind(bare_guest: Lane, tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("while True: pass\n")
+    with subprocess.Popen([sys.executable, "-m", "tests.guest", job], cwd=REPOSITORY) as run:
+        machine = _wait_for(lambda: _machine_of(run.pid))
         run.kill()
-        assert _ends_within(10, child)
+    assert machine is not None
+    assert _wait_for(lambda: _has_ended(machine))
+
+
+Found = TypeVar("Found")
+
+
+def _wait_for(look: Callable[[], Found], seconds: float = 60) -> Found:
+    """Look until something true is found or the time is over."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _machine_of(parent: int) -> int | None:
+    """The number of the QEMU that a process has started."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+            if name.startswith("qemu") and int(rest.split()[1]) == parent:
+                return int(path.parent.name)
+    return None
+
+
+def _has_ended(process: int) -> bool:
+    """Whether a process runs no more, waited for or not."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return text.rpartition(")")[2].split()[0] in "ZX"
 
 
 def test_init_refuses_to_run_on_the_host() -> None:

@@ -100,5 +100,5 @@ def test_an_overflow_may_take_turns(overflows: Sections) -> None:
     for line in lines.values():
         assert line["status"] == "scaled"
         assert 0.5 < line["coverage"] < 1
-    expected = pytest.approx(PER_ITERATION * LONG_TIMES, rel=0.02)
-    assert lines["cycles:u"]["value"] == lines["instructions:u"]["value"] == expected
+    for event in ("cycles:u", "instructions:u"):
+        assert lines[event]["value"] == pytest.approx(PER_ITERATION * LONG_TIMES, rel=0.02)

@@ -26,7 +26,7 @@ def compile_c(tmp_path: Path) -> Compile:
         source = tmp_path / f"{name}.c"
         source.write_text(text)
         target = tmp_path / name
-        words = [compiler, "-g", "-O0", *options, str(source), "-o", str(target)]
+        words = [compiler, "-g", "-O0", str(source), *options, "-o", str(target)]
         subprocess.run(words, check=True, timeout=60)
         return target
 

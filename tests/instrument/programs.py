@@ -10,7 +10,8 @@ TOUCH = """
 #include <unistd.h>
 
 static char *fresh(size_t pages) {
-    char *memory = mmap(0, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory =
+        mmap(0, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(memory, pages * 4096, MADV_NOHUGEPAGE);
     return memory;
 }

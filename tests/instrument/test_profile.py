@@ -41,7 +41,7 @@ def test_the_hot_function_and_its_line_are_found(
     assert hottest.place.module == str(program)
     if "-O2" not in options:  # where functions stay as they were written
         assert hottest.place.function == "touch"
-        assert PAGES <= hottest.events + 20 and hottest.events <= PAGES + 20
+        assert abs(hottest.events - PAGES) <= 20
         few = _of(found.by_function(), "touch_a_few")
         assert abs(few.events - PAGES // 10) <= 20
     line = found.by_line()[0].place
@@ -180,7 +180,8 @@ def test_samples_that_were_lost_are_told(compile_c: Compile) -> None:
     program = compile_c(TOUCH, "touch", "-pthread")
     found = profile(Command((str(program), "60000")), "page-faults", threshold=1)
     assert found.counted is not None
-    assert found.samples + found.lost == found.counted
+    # What is lost may also be the news of a mapping.
+    assert found.counted <= found.samples + found.lost <= found.counted + 20
     assert bool(found.lost) == any("were lost" in text for text in found.warnings)
 
 

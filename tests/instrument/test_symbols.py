@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -118,6 +120,36 @@ def test_functions_and_lines_of_a_program(options: tuple[str, ...], compile_c: C
     assert max(lines) <= hot_line(TOUCH) + 1
     assert Path(module.line_of(start)[0]).name == "touch.c"
     assert module.line_of(2**60) == ("", 0)
+
+
+@pytest.mark.parametrize("options", [(), ("-shared", "-fPIC"), ("-static",)])
+def test_symbols_are_those_that_a_general_reader_finds(
+    options: tuple[str, ...], compile_c: Compile
+) -> None:
+    from elftools.elf.elffile import ELFFile
+
+    path = compile_c(TOUCH, "touch", "-pthread", *options)
+    expected = set()
+    with path.open("rb") as stream:
+        for name in (".symtab", ".dynsym"):
+            section: Any = ELFFile(stream).get_section_by_name(name)
+            for symbol in section.iter_symbols() if section is not None else ():
+                function = symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
+                if function and symbol["st_value"]:
+                    expected.add((symbol["st_value"], symbol["st_size"], symbol.name))
+    assert set(Module(str(path))._symbols._entries) == expected
+
+
+def test_lines_are_found_without_a_table_of_address_ranges(compile_c: Compile) -> None:
+    tool = shutil.which("objcopy")
+    if tool is None:
+        pytest.skip("there is no objcopy here: install binutils")
+    path = compile_c(TOUCH, "touch", "-pthread")
+    start = next(entry[0] for entry in Module(str(path))._symbols._entries if entry[2] == "touch")
+    expected = [Module(str(path)).line_of(start + i) for i in range(50)]
+    assert expected[0][1]
+    subprocess.run([tool, "--remove-section", ".debug_aranges", str(path)], check=True)
+    assert [Module(str(path)).line_of(start + i) for i in range(50)] == expected
 
 
 def test_a_file_offset_is_not_an_address(compile_c: Compile) -> None:

@@ -13,6 +13,7 @@ comes with the share of time it covers and an error.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from gnomon.errors import NotSupportedError, StateError, UsageError
 from gnomon.events.model import Event, Group, Kind, Request
-from gnomon.events.syntax import parse_events
+from gnomon.events.portable import ask
 from gnomon.instrument import synthetic
 from gnomon.instrument.multiplex import TurnTaking
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
@@ -29,6 +30,7 @@ from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Counting, Source, Target, Thread
 
 if TYPE_CHECKING:
+    from gnomon.events.presets import Available
     from gnomon.sources.perf import PerfSource
 
 Values = dict[str, int | None]
@@ -90,7 +92,8 @@ class EventSet:
         self._source = source if source is not None else default_source()
         self._target = target
         self._multiplex = multiplex
-        self._requests: dict[str, Request] = {}
+        self._asked: dict[str, Request | Available] = {}
+        self._requests: dict[str, Request] = {}  # what is counted for it, presets taken apart
         self._plans: dict[str, OverflowPlan] = {}
         self._state = State.STOPPED
         self._counting: Counting | None = None
@@ -115,20 +118,50 @@ class EventSet:
     @property
     def events(self) -> tuple[str, ...]:
         """The names of its events, in the order in which they were added."""
-        return tuple(self._requests)
+        return tuple(self._asked)
 
     def __len__(self) -> int:
-        return len(self._requests)
+        return len(self._asked)
 
     def add(self, names: str) -> tuple[str, ...]:
-        """Add one event or several, separated by commas; all of them or none."""
+        """Add one event or several, separated by commas; all of them or none.
+
+        Portable names such as PAPI_TOT_INS stand for events of this machine; one that is
+        computed from several takes as many counters.
+        """
         self._require("add events to", State.STOPPED)
-        groups = parse_events(names, self._resolve)
-        fresh = {request.label: request for group in groups for request in group}
-        for request in fresh.values():
-            self._refuse_twin(request, [*self._requests.values(), *fresh.values()])
-        self._requests.update(fresh)
+        fresh = self._parse(names)
+        everything = (*self._asked.values(), *fresh.values())
+        requests = [each for each in everything if isinstance(each, Request)]
+        for name, each in fresh.items():
+            if isinstance(each, Request):
+                self._refuse_twin(each, requests)
+            elif name in self._asked:
+                raise UsageError(f"event '{name}' is in the set already: once is enough.")
+        self._take({**self._asked, **fresh})
         return tuple(fresh)
+
+    def _parse(self, names: str) -> dict[str, Request | Available]:
+        asked = ask(names, self._resolve)
+        requests = {request.label: request for group in asked.groups for request in group}
+        fresh: dict[str, Request | Available] = {}
+        for name in asked.order:
+            if name in asked.presets:
+                fresh[name] = asked.presets[name]
+                continue
+            if name in asked.missing:
+                raise NotSupportedError(f"'{name}' cannot be counted here: {asked.missing[name]}.")
+            fresh[name] = requests[name]
+        return fresh
+
+    def _take(self, asked: dict[str, Request | Available]) -> None:
+        """Make these the events of the set; what several of them need is counted once."""
+        self._asked = asked
+        self._requests = {}
+        for each in asked.values():
+            needed = [each] if isinstance(each, Request) else map(Request, each.operands)
+            for request in needed:
+                self._requests.setdefault(request.label, request)
 
     def _refuse_twin(self, request: Request, others: Iterable[Request]) -> None:
         """Raise an error when the same event is there already, under this name or another."""
@@ -142,9 +175,9 @@ class EventSet:
     def remove(self, name: str) -> None:
         """Take an event out again."""
         self._require("remove events from", State.STOPPED)
-        if name not in self._requests:
+        if name not in self._asked:
             raise UsageError(f"event '{name}' is not in the set: it has {self._listing()}.")
-        del self._requests[name]
+        self._take({other: each for other, each in self._asked.items() if other != name})
         self._plans.pop(name, None)
 
     def _resolve(self, name: str) -> tuple[Event, ...]:
@@ -163,8 +196,14 @@ class EventSet:
         from a thread of its own. A threshold of 0 switches it off again.
         """
         self._require("change overflow of", State.STOPPED)
-        if name not in self._requests:
+        each = self._asked.get(name)
+        if each is None:
             raise UsageError(f"event '{name}' is not in the set: it has {self._listing()}.")
+        if not isinstance(each, Request):
+            raise UsageError(
+                f"'{name}' is computed from {' and '.join(each.definition.events)}: "
+                "watch one of these for overflow."
+            )
         if threshold == 0:
             self._plans.pop(name, None)
             return
@@ -180,7 +219,7 @@ class EventSet:
     def start(self) -> None:
         """Begin to count from zero, in the calling thread unless another target was given."""
         self._require("start", State.STOPPED)
-        if not self._requests:
+        if not self._asked:
             raise StateError("an event set without events cannot start: add one first.")
         target = self._target if self._target is not None else Thread()
         counted = [r for r in self._requests.values() if r.event.kind is not Kind.SYNTHETIC]
@@ -342,7 +381,14 @@ class EventSet:
         return _Totals(readings + self._watched(), self._clocks())
 
     def _counts(self, totals: _Totals) -> dict[str, Count]:
-        """Return what was counted since the last reset."""
+        """Return what was counted since the last reset, in terms of what was asked for."""
+        counted = self._counted(totals)
+        return {
+            name: counted[name] if isinstance(each, Request) else _computed(each, counted)
+            for name, each in self._asked.items()
+        }
+
+    def _counted(self, totals: _Totals) -> dict[str, Count]:
         parts: dict[str, list[Reading]] = {}
         for reading in _since(totals.readings, self._base.readings):
             parts.setdefault(reading.event, []).append(reading)
@@ -401,11 +447,30 @@ class EventSet:
         self.close()
 
     def _listing(self) -> str:
-        return ", ".join(self._requests) or "none"
+        return ", ".join(self._asked) or "none"
 
     def _require(self, verb: str, *states: State) -> None:
         if self._state not in states:
             raise StateError(f"cannot {verb} an event set that is {self._state}.")
+
+
+def _computed(preset: Available, counted: Mapping[str, Count]) -> Count:
+    """Return a portable event from the counts that it is made of."""
+    parts = [counted[event.name] for event in preset.operands]
+    values = {name: part.value for name, part in zip(preset.definition.events, parts, strict=True)}
+    missing = next((part for part in parts if part.value is None), None)
+    if missing is not None:
+        return replace(missing, value=None)
+    errors = [part.error for part in parts if part.error is not None]
+    # Events that took turns were seen at different times, so their errors are independent.
+    error = math.hypot(*errors) if len(errors) == len(parts) else None
+    scaled = any(part.status is Status.SCALED for part in parts)
+    return Count(
+        preset.definition.evaluate(values),
+        min(part.coverage for part in parts),
+        error,
+        Status.SCALED if scaled else Status.COUNTED,
+    )
 
 
 def _identity(request: Request) -> object:

@@ -60,7 +60,8 @@ def _renew_lock() -> None:
 os.register_at_fork(after_in_child=_renew_lock)
 
 
-def _switched_off() -> bool:
+def switched_off() -> bool:
+    """Whether the environment says that regions are to do nothing."""
     return os.environ.get(SWITCH, "").lower() in ("off", "0", "no")
 
 
@@ -95,7 +96,7 @@ def configure(events: str | None = None, *, folder: str | None = None) -> None:
     global _configured, _overhead  # noqa: PLW0603
     from gnomon.sources.perf.attr import event_spec
 
-    if _switched_off():
+    if switched_off():
         return
     source = default_source()
     text = events if events is not None else os.environ.get(EVENTS)
@@ -167,5 +168,5 @@ def decorated(entered: _native.Region, function: F) -> F:
     return inside  # type: ignore[return-value]
 
 
-if _switched_off():
+if switched_off():
     region = _native.no_region  # type: ignore[assignment]

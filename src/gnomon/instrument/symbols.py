@@ -5,13 +5,15 @@ from __future__ import annotations
 import bisect
 import functools
 import os
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 KERNEL_START = 1 << 63
 _UNKNOWN_LINE = ("", 0)
+_FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 
 
 class Place(NamedTuple):
@@ -141,7 +143,7 @@ class Module:
             ]
             self._symbols = Symbols(list(_function_symbols(elf)))
             self._has_lines = elf.get_section_by_name(".debug_line") is not None
-        self._lines: list[tuple[int, int, str, int]] | None = None
+        self._lines: Lines | None = None
 
     def address_of(self, offset: int) -> int | None:
         """Return the address, as the file counts them, of a byte at an offset in it."""
@@ -158,41 +160,101 @@ class Module:
         """Return the source file and line of an address, empty when unknown."""
         if not self._has_lines:
             return _UNKNOWN_LINE
-        if self._lines is None:
-            try:
-                self._lines = sorted(self._read_lines())
-            except Exception:  # as above; the functions can still be told
-                self._lines = []
-        at = bisect.bisect_right(self._lines, (address, 1 << 64, "", 0)) - 1
-        if at < 0:
+        try:
+            if self._lines is None:
+                self._lines = Lines(self._path)
+            return self._lines.find(address)
+        except Exception:  # as above; the functions can still be told
+            self._has_lines = False
             return _UNKNOWN_LINE
-        first, last, source, line = self._lines[at]
-        return (source, line) if first <= address < last else _UNKNOWN_LINE
 
-    def _read_lines(self) -> Iterator[tuple[int, int, str, int]]:
+
+class Lines:
+    """The source lines of a module, read for one compilation unit at a time.
+
+    An interpreter or a big library takes many seconds to be read as a whole, and samples
+    fall into few of its units. The table of address ranges tells which; units that are
+    not in it, as some compilers leave it out, are read when all else fails.
+    """
+
+    def __init__(self, path: str) -> None:
         from elftools.elf.elffile import ELFFile
 
-        with Path(self._path).open("rb") as stream:
-            dwarf: Any = ELFFile(stream).get_dwarf_info()
-            for unit in dwarf.iter_CUs():
-                program = dwarf.line_program_for_CU(unit)
-                if program is not None:
-                    folder = _text(unit.get_top_DIE().attributes.get("DW_AT_comp_dir"))
-                    yield from _rows(program, folder)
+        with Path(path).open("rb") as stream:
+            self._dwarf: Any = ELFFile(stream).get_dwarf_info()
+        ranges = self._dwarf.get_aranges()
+        entries = ranges.entries if ranges is not None else ()
+        self._ranges = sorted(
+            (e.begin_addr, e.begin_addr + e.length, e.info_offset) for e in entries
+        )
+        self._listed = {unit for _, _, unit in self._ranges}
+        self._units: dict[int, _Rows] = {}
+        self._others: _Rows | None = None
+
+    def find(self, address: int) -> tuple[str, int]:
+        """Return the source file and line of an address, empty when unknown."""
+        at = bisect.bisect_right(self._ranges, (address, 1 << 64, 0)) - 1
+        if at >= 0 and address < self._ranges[at][1]:
+            unit = self._ranges[at][2]
+            if unit not in self._units:
+                self._units[unit] = _Rows(self._rows_of(self._dwarf.get_CU_at(unit)))
+            return self._units[unit].find(address)
+        if self._others is None:
+            others = (u for u in self._dwarf.iter_CUs() if u.cu_offset not in self._listed)
+            self._others = _Rows(row for unit in others for row in self._rows_of(unit))
+        return self._others.find(address)
+
+    def _rows_of(self, unit: Any) -> Iterator[_Row]:
+        program = self._dwarf.line_program_for_CU(unit)
+        if program is not None:
+            folder = _text(unit.get_top_DIE().attributes.get("DW_AT_comp_dir"))
+            yield from _rows(program, folder)
+
+
+class _Row(NamedTuple):
+    """Addresses from the first up to the last, which is not one of them, on one line."""
+
+    first: int
+    last: int
+    source: str
+    line: int
+
+
+class _Rows:
+    """Rows by address."""
+
+    def __init__(self, rows: Iterable[_Row]) -> None:
+        self._rows = sorted(rows)
+        self._firsts = [row.first for row in self._rows]
+
+    def find(self, address: int) -> tuple[str, int]:
+        at = bisect.bisect_right(self._firsts, address) - 1
+        if at < 0 or address >= self._rows[at].last:
+            return _UNKNOWN_LINE
+        return self._rows[at].source, self._rows[at].line
 
 
 def _function_symbols(elf: Any) -> Iterator[tuple[int, int, str]]:
+    """Yield address, size and name; unpacked here, as a general reader takes seconds."""
+    order = "<" if elf.little_endian else ">"
+    wide = elf.elfclass == 64
+    layout = struct.Struct(order + ("IBBHQQ" if wide else "IIIBBH"))
     for name in (".symtab", ".dynsym"):
         section = elf.get_section_by_name(name)
-        if section is None or not hasattr(section, "iter_symbols"):
+        if section is None or section["sh_type"] not in ("SHT_SYMTAB", "SHT_DYNSYM"):
             continue
-        for symbol in section.iter_symbols():
-            if symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC") and symbol["st_value"]:
-                yield symbol["st_value"], symbol["st_size"], symbol.name
+        names = elf.get_section(section["sh_link"]).data()
+        for entry in layout.iter_unpack(section.data()):
+            if wide:
+                at, info, _, _, value, size = entry
+            else:
+                at, value, size, info, _, _ = entry
+            if info & 0xF in _FUNCTIONS and value:
+                yield value, size, _decode(names[at : names.index(b"\0", at)])
 
 
-def _rows(program: Any, folder: str) -> Iterator[tuple[int, int, str, int]]:
-    """Yield (first address, address after, source, line) of one compilation unit."""
+def _rows(program: Any, folder: str) -> Iterator[_Row]:
+    """Yield the rows of one compilation unit."""
     names = _file_names(program, folder)
     before: Any = None
     for entry in program.get_entries():
@@ -201,7 +263,7 @@ def _rows(program: Any, folder: str) -> Iterator[tuple[int, int, str, int]]:
             continue
         if before is not None and state.address > before.address:
             source = names.get(before.file, "")
-            yield before.address, state.address, source, before.line
+            yield _Row(before.address, state.address, source, before.line)
         before = None if state.end_sequence else state
 
 
