@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
+from benchmarks.harness.installed import installed
 from benchmarks.harness.result import (
     Benchmark,
     Effort,
@@ -18,22 +18,22 @@ from benchmarks.harness.result import (
 )
 from benchmarks.harness.statistics import median_interval, paired_ratio, quartiles
 from benchmarks.harness.timing import Timed, interleaved, process
-from benchmarks.harness.tools import bytecode_cache, gnomon_program, program
+from benchmarks.harness.tools import program
 
 _ROUNDS = 60
 
 
 def run(effort: Effort) -> Iterator[Result]:
     """Start everything in turn; Python's own start is measured with the same interpreter."""
-    gnomon = gnomon_program()
     true = program("true", "install coreutils")
     missing: Exception | None = None
-    with bytecode_cache() as environment:
+    with installed() as folder:
+        python_program, gnomon = str(folder / "python"), str(folder / "gnomon")
         sides: dict[str, Timed] = {
-            "python": process([sys.executable, "-c", "pass"], environment),
-            "import": process([sys.executable, "-c", "import gnomon"], environment),
-            "help": process([gnomon, "--help"], environment),
-            "count": process([gnomon, "count", "--", true], environment),
+            "python": process([python_program, "-c", "pass"]),
+            "import": process([python_program, "-c", "import gnomon"]),
+            "help": process([gnomon, "--help"]),
+            "count": process([gnomon, "count", "--", true]),
         }
         try:
             perf = process([program("perf", "install linux-perf"), "stat", true])

@@ -18,15 +18,8 @@ Cache::Cache(uint64_t sets, uint32_t ways, Replacement replacement, uint64_t see
     if (ways > widest_scan) hints_.resize(hint_mask + 1, 0);
 }
 
-size_t Cache::choose(uint64_t line) {
+size_t Cache::choose_other(uint64_t line) {
     const size_t first = set_of(line) * ways_;
-    if (replacement_ == Replacement::lru) {
-        // An empty slot has stamp 0, so it is older than any line.
-        size_t oldest = first;
-        for (size_t slot = first + 1; slot < first + ways_; ++slot)
-            if (stamps_[slot] < stamps_[oldest]) oldest = slot;
-        return oldest;
-    }
     for (size_t slot = first; slot < first + ways_; ++slot)
         if (tags_[slot] == no_line) return slot;
     if (replacement_ == Replacement::random) return first + random_.next() % ways_;

@@ -32,7 +32,16 @@ class Cache {
         }
         const size_t first = set_of(line) * ways_;
         const uint64_t* tags = tags_.data() + first;
-        for (uint32_t way = 0; way < ways_; ++way)
+        uint32_t way = 0;
+        // Four at a time: where in a set a line is cannot be predicted, so branch less often.
+        for (; way + 4 <= ways_; way += 4) {
+            const unsigned found = static_cast<unsigned>(tags[way] == line) |
+                                   static_cast<unsigned>(tags[way + 1] == line) << 1 |
+                                   static_cast<unsigned>(tags[way + 2] == line) << 2 |
+                                   static_cast<unsigned>(tags[way + 3] == line) << 3;
+            if (found) return first + way + static_cast<size_t>(std::countr_zero(found));
+        }
+        for (; way < ways_; ++way)
             if (tags[way] == line) return first + way;
         return none;
     }
@@ -51,7 +60,20 @@ class Cache {
 
     // The slot that a new line would take: an empty one, else that of the victim. Draws a
     // random number or moves the pointer, so it is to be asked once a replacement.
-    size_t choose(uint64_t line);
+    size_t choose(uint64_t line) {
+        if (replacement_ != Replacement::lru) return choose_other(line);
+        // An empty slot has stamp 0, so it is older than any line.
+        const size_t first = set_of(line) * ways_;
+        const uint64_t* stamps = stamps_.data() + first;
+        uint64_t lowest = stamps[0];
+        size_t oldest = 0;
+        for (size_t way = 1; way < ways_; ++way) {
+            const bool older = stamps[way] < lowest;
+            lowest = older ? stamps[way] : lowest;
+            oldest = older ? way : oldest;
+        }
+        return first + oldest;
+    }
     // Puts a line into an empty slot.
     void put(size_t slot, uint64_t line, uint8_t flags) {
         tags_[slot] = line;
@@ -84,6 +106,7 @@ class Cache {
     static constexpr uint64_t hint_mask = 1023;
     static constexpr uint32_t widest_scan = 16;
 
+    size_t choose_other(uint64_t line);
     uint64_t set_of(uint64_t line) const { return mask_ ? line & mask_ : line % sets_; }
     // When all lines of a set have been used, only the latest counts as such.
     void mark_used(size_t slot) {

@@ -33,19 +33,6 @@ def gnomon_program() -> Path:
 
 
 @contextmanager
-def bytecode_cache() -> Iterator[dict[str, str]]:
-    """Give an environment in which Python keeps bytecode, in a temporary folder.
-
-    An installed package has its bytecode on disk. Where the caller's settings forbid to
-    write it, as containers often do, every start would compile the sources anew.
-    """
-    with tempfile.TemporaryDirectory(prefix="gnomon-bench-") as folder:
-        environment = dict(os.environ, PYTHONPYCACHEPREFIX=folder)
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        yield environment
-
-
-@contextmanager
 def compiled(source: str, *options: str) -> Iterator[Path]:
     """Build a C file of `programs/` in a temporary folder and give its path."""
     compiler = program(os.environ.get("CC", "gcc"), "install a C compiler or set CC")

@@ -74,6 +74,16 @@ def test_the_same_preset_twice_is_refused() -> None:
         counters.add("PAPI_L1_TCM")
 
 
+@pytest.mark.parametrize(
+    "twice", ["PAPI_L1_TCM,PAPI_L1_TCM", "page-faults,PAPI_L1_TCM,page-faults"]
+)
+def test_the_same_name_twice_in_one_list_is_refused(twice: str) -> None:
+    with EventSet() as counters:
+        with pytest.raises(UsageError, match="twice"):
+            counters.add(twice)
+        assert counters.events == ()
+
+
 def test_overflow_of_a_computed_name_points_to_its_events() -> None:
     with (
         EventSet("PAPI_L1_TCM") as counters,

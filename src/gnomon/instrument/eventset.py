@@ -146,12 +146,11 @@ class EventSet:
         requests = {request.label: request for group in asked.groups for request in group}
         fresh: dict[str, Request | Available] = {}
         for name in asked.order:
-            if name in asked.presets:
-                fresh[name] = asked.presets[name]
-                continue
             if name in asked.missing:
                 raise NotSupportedError(f"'{name}' cannot be counted here: {asked.missing[name]}.")
-            fresh[name] = requests[name]
+            if name in fresh:
+                raise UsageError(f"event '{name}' is asked for twice: once is enough.")
+            fresh[name] = asked.presets.get(name) or requests[name]
         return fresh
 
     def _take(self, asked: dict[str, Request | Available]) -> None:
