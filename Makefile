@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard native/*)
 # Debian packages that the slow lanes of the tests use.
+BENCH_PACKAGES := libpapi-dev
 PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm g++-aarch64-linux-gnu
 
 .PHONY: demo test test-fast lint docs bench packages clean
@@ -42,7 +43,8 @@ docs: $(VENV)/.test
 	@echo "== Documentation"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
-bench: packages $(VENV)/.test
+bench: $(VENV)/.test
+	@scripts/install-packages $(PACKAGES) $(BENCH_PACKAGES)
 	@$(BIN)/python -m benchmarks
 
 packages:

@@ -201,11 +201,11 @@ void bind_system(nb::module_& m) {
                     s.access(thread, address, bytes, static_cast<Kind>(kind), dependent);
                 return nb::make_tuple(static_cast<int>(a.place), a.node, a.latency);
             },
-            "thread"_a, "address"_a, "bytes"_a, "kind"_a, "dependent"_a,
+            "thread"_a, "address"_a, "size"_a, "kind"_a, "dependent"_a,
             "Return (place, node, latency in ticks).")
         .def("run", &run, "streams"_a, "quantum"_a, "until"_a = nb::none(),
              "Run streams; return how far each came.")
-        .def("migrate", &System::migrate, "thread"_a, "start"_a, "bytes"_a, "node"_a)
+        .def("migrate", &System::migrate, "thread"_a, "start"_a, "size"_a, "node"_a)
         .def(
             "set_placement",
             [](System& s, int placement, std::vector<uint32_t> nodes,
@@ -216,7 +216,7 @@ void bind_system(nb::module_& m) {
                 else
                     s.memory().set_default(policy, std::move(nodes));
             },
-            "placement"_a, "nodes"_a, "start"_a = nb::none(), "bytes"_a = 0)
+            "placement"_a, "nodes"_a, "start"_a = nb::none(), "size"_a = 0)
         .def(
             "node_of",
             [](System& s, uint64_t address) -> std::optional<uint32_t> {

@@ -33,12 +33,11 @@ class Cache {
         const size_t first = set_of(line) * ways_;
         const uint64_t* tags = tags_.data() + first;
         uint32_t way = 0;
-        // Four at a time: where in a set a line is cannot be predicted, so branch less often.
-        for (; way + 4 <= ways_; way += 4) {
-            const unsigned found = static_cast<unsigned>(tags[way] == line) |
-                                   static_cast<unsigned>(tags[way + 1] == line) << 1 |
-                                   static_cast<unsigned>(tags[way + 2] == line) << 2 |
-                                   static_cast<unsigned>(tags[way + 3] == line) << 3;
+        // Eight at a time: where in a set a line is cannot be predicted, so branch less often.
+        for (; way + 8 <= ways_; way += 8) {
+            unsigned found = 0;
+            for (uint32_t i = 0; i < 8; ++i)
+                found |= static_cast<unsigned>(tags[way + i] == line) << i;
             if (found) return first + way + static_cast<size_t>(std::countr_zero(found));
         }
         for (; way < ways_; ++way)
@@ -74,10 +73,12 @@ class Cache {
         }
         return first + oldest;
     }
-    // Puts a line into an empty slot.
+    // Puts a line into a slot, in place of what may be there.
     void put(size_t slot, uint64_t line, uint8_t flags) {
+        if (replacement_ == Replacement::nru) forget_used(slot);
         tags_[slot] = line;
         flags_[slot] = flags;
+        recent_slot_ = none;
         touch(slot);
     }
     void clear(size_t slot) {

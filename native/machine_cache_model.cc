@@ -9,7 +9,7 @@ CacheModel::CacheModel(const CacheSpec& spec, uint64_t seed)
       cache_(spec.sets, spec.ways, spec.replacement, seed),
       shift_(static_cast<uint32_t>(std::countr_zero(spec.line_bytes))) {}
 
-bool CacheModel::access(uint64_t address, bool store) {
+inline bool CacheModel::access_one(uint64_t address, bool store) {
     const uint64_t line = address >> shift_;
     const bool through = spec_.write == WritePolicy::through;
     (store ? counts_.stores : counts_.loads) += 1;
@@ -30,14 +30,19 @@ bool CacheModel::access(uint64_t address, bool store) {
     if (cache_.line_at(slot) != Cache::no_line) {
         counts_.evictions += 1;
         counts_.writebacks += cache_.flags(slot) & flag::dirty;
-        cache_.clear(slot);
     }
     cache_.put(slot, line, mark);
     return false;
 }
 
+bool CacheModel::access(uint64_t address, bool store) { return access_one(address, store); }
+
 void CacheModel::run(const uint64_t* addresses, const uint8_t* stores, size_t count) {
-    for (size_t i = 0; i < count; ++i) access(addresses[i], stores && stores[i]);
+    // Two loops, so that the one without stores need not ask for them.
+    if (stores)
+        for (size_t i = 0; i < count; ++i) access_one(addresses[i], stores[i]);
+    else
+        for (size_t i = 0; i < count; ++i) access_one(addresses[i], false);
 }
 
 }  // namespace gnomon::machine

@@ -27,6 +27,8 @@ class CacheModel {
     }
 
   private:
+    bool access_one(uint64_t address, bool store);
+
     CacheSpec spec_;
     Cache cache_;
     uint32_t shift_;

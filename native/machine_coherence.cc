@@ -138,12 +138,10 @@ Tick System::invalidate_others(Request& request, Entry& entry, uint64_t line, ui
 void System::fill_last(Request& request, uint32_t cluster, uint64_t line, bool dirty) {
     Cache& last = lasts_[cluster];
     const size_t slot = last.choose(line);
-    if (const uint64_t old = last.line_at(slot); old != Cache::no_line) {
-        const bool old_dirty = last.flags(slot) & flag::dirty;
-        last.clear(slot);
-        evict_last(request, cluster, old, old_dirty);
-    }
+    const uint64_t old = last.line_at(slot);
+    const bool old_dirty = last.flags(slot) & flag::dirty;
     last.put(slot, line, dirty ? flag::dirty : 0);
+    if (old != Cache::no_line) evict_last(request, cluster, old, old_dirty);
     Entry& entry = memory_.entry(page_of(request, line << line_shift_), line);
     entry.clusters |= uint32_t{1} << cluster;
     if (dirty) entry.dirty_cluster = static_cast<int16_t>(cluster);

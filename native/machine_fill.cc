@@ -9,7 +9,6 @@ void System::insert(Request& request, size_t number, uint64_t line, uint8_t flag
     const size_t slot = level.cache.choose(line);
     const uint64_t old = level.cache.line_at(slot);
     const uint8_t old_flags = level.cache.flags(slot);
-    if (old != Cache::no_line) level.cache.clear(slot);
     // The new line first: the old one may be another part of the same line of the directory.
     level.cache.put(slot, line, flags);
     if (old != Cache::no_line) evicted(request, number, old, old_flags);

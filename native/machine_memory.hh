@@ -33,8 +33,9 @@ class Memory {
     // The page of an address, placed now if it is new; `toucher` is the node that asks.
     Page& page(uint64_t address, uint32_t toucher) {
         const uint64_t number = address >> page_shift_;
-        if (last_ && last_->number == number) return *last_;
-        return *(last_ = &find_or_place(number, toucher));
+        Page*& recent = recent_[number % recent_pages];
+        if (!recent || recent->number != number) recent = &find_or_place(number, toucher);
+        return *recent;
     }
     Page* find(uint64_t address);
     Entry& entry(Page& page, uint64_t line) const { return page.lines[line & line_mask_]; }
@@ -48,6 +49,7 @@ class Memory {
     const std::vector<std::unique_ptr<Page>>& pages() const { return pages_; }
 
   private:
+    static constexpr size_t recent_pages = 256;
     struct Rule {
         uint64_t first, end;  // pages
         Placement placement;
@@ -64,7 +66,7 @@ class Memory {
     std::vector<Rule> rules_;
     std::vector<std::unique_ptr<Page>> pages_;
     std::vector<Page*> table_;  // open addressing, a power of two
-    Page* last_ = nullptr;
+    std::array<Page*, recent_pages> recent_{};  // spares most searches
 };
 
 }  // namespace gnomon::machine

@@ -217,9 +217,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
     if (!buffer) return 0;
     const uint64_t page = memory_.page_of(address);
     auto remember = [page](Cache& cache) {
-        const size_t slot = cache.choose(page);
-        if (cache.line_at(slot) != Cache::no_line) cache.clear(slot);
-        cache.put(slot, page, 0);
+        cache.put(cache.choose(page), page, 0);
     };
     if (const size_t slot = buffer->find(page); slot != Cache::none) {
         buffer->touch(slot);

@@ -103,7 +103,7 @@ void System::migrate(uint32_t thread_id, uint64_t start, uint64_t bytes, uint32_
             now += spec_.nodes[old].read_latency;
             now += transfer(request, old, node, now, true, line_bytes_);
             now += control(thread_id, node, line, now, line_bytes_);
-            last = std::max(last, now);
+            last = std::max(last, now + spec_.nodes[node].write_latency);
         }
         for (Core& core : cores_)
             for (auto* buffer : {&core.dtlb, &core.itlb, &core.stlb})

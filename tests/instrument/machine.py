@@ -11,12 +11,13 @@ from types import TracebackType
 from typing import Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError
-from gnomon.events.model import Event, Group, Kind, Request
+from gnomon.events.model import Event, Group, Kind, Modifiers, Request
 from gnomon.instrument.virtual import Virtual64
 from gnomon.recording.model import Provenance, Reading, Status
 from gnomon.sources.base import Availability, Snapshot, Target, Verdict
 
 NAMES = ("alpha", "beta", "gamma", "delta")
+_USER = Modifiers(kernel=False, hypervisor=False)
 Rate = Callable[[str, int], int]
 """How much an event happens in a slice, by the number of the slice."""
 
@@ -32,9 +33,17 @@ class Machine:
     name = "machine"
     simulated = True
 
-    def __init__(self, *, counters: int = 8, width: int = 16, rate: Rate = steady) -> None:
+    def __init__(
+        self,
+        *,
+        counters: int = 8,
+        width: int = 16,
+        rate: Rate = steady,
+        user_only: bool = False,
+    ) -> None:
         self.counters = counters
         self.width = width
+        self.user_only = user_only  # as the kernel does for those without rights
         self.slice_ns = 1000
         self.lost_counter = False
         self.slices_a_look = 0  # that pass whenever somebody reads
@@ -79,6 +88,8 @@ class Machine:
     ) -> MachineCounting:
         """Set up a counting; exact only what fits on the counters."""
         requests = tuple(request for group in groups for request in group)
+        if self.user_only:
+            requests = tuple(Request(request.event, _USER) for request in requests)
         if exact and len(requests) > self.counters:
             raise NotSupportedError(
                 f"{len(requests)} events do not fit on {self.counters} counters: count fewer."

@@ -24,6 +24,8 @@ from gnomon.sources.perf import PerfSource
 
 from .machine import NAMES, Machine
 
+pytestmark = pytest.mark.usefixtures("countable")
+
 T = TypeVar("T")
 _SYNTHETIC = ("time", "elapsed-cycles")
 _THRESHOLDS = st.sampled_from([None, 0, 1, 7, 100, -1, 2**70])
@@ -263,7 +265,7 @@ class CallsOnMachine(Calls):
 class CallsOnPerf(Calls):
     """With the kernel's own events, values are at least what was made to happen."""
 
-    counted = ("page-faults", "task-clock", "context-switches")
+    counted = ("page-faults", "task-clock", "major-faults")
 
     def make_source(self) -> Source:
         return _PERF

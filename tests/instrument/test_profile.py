@@ -20,6 +20,8 @@ from gnomon.sources.perf import PerfSource
 from .conftest import Compile
 from .programs import CALLS_LIBRARY, LIBRARY, SPIN, TOUCH, hot_line
 
+pytestmark = pytest.mark.usefixtures("countable")
+
 PAGES = 2000
 
 

@@ -12,7 +12,10 @@ from gnomon.errors import NotSupportedError, StateError
 from gnomon.instrument.profile import PythonProfile
 from gnomon.sources.perf import PerfSource
 
-pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning"),
+    pytest.mark.usefixtures("countable"),
+]
 
 
 def _often() -> None:

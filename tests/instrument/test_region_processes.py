@@ -16,12 +16,14 @@ import pytest
 from gnomon import _native
 from gnomon.instrument.regions import configure, region, report
 
-FAULTS = "page-faults"
+pytestmark = pytest.mark.usefixtures("countable")
+
+FAULTS = "page-faults:u"
 
 
 def _run(script: str, folder: Path | None = None, **variables: str) -> str:
     """Run a script in a Python of its own and return what it printed."""
-    environment = {**os.environ, "GNOMON_REGION_EVENTS": "page-faults,task-clock", **variables}
+    environment = {**os.environ, "GNOMON_REGION_EVENTS": "page-faults:u,task-clock:u", **variables}
     if folder is not None:
         environment["GNOMON_REGION_FOLDER"] = str(folder)
     done = subprocess.run(

@@ -55,8 +55,9 @@ def _node(
     return _NODE.pack(parent, threads, failed, len(text), text, *times, *values)
 
 
+@pytest.mark.usefixtures("countable")
 def test_the_structures_are_those_that_are_written() -> None:
-    configure("task-clock,page-faults")
+    configure("task-clock:u,page-faults:u")
     with region("one"), region("two"):
         pass
     content = _native.region_bytes()
@@ -195,8 +196,9 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_folder(tmp_path / "missing")
 
 
+@pytest.mark.usefixtures("countable")
 def test_a_file_in_the_folder_holds_the_whole_table(tmp_path: Path) -> None:
-    configure("task-clock", folder=str(tmp_path))
+    configure("task-clock:u", folder=str(tmp_path))
     with region("kept"):
         pass
     [path] = tmp_path.iterdir()
@@ -204,4 +206,4 @@ def test_a_file_in_the_folder_holds_the_whole_table(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(_native.region_bytes())
     # Sparse: what is not used takes no room.
     assert path.stat().st_blocks * 512 < 200_000
-    configure("task-clock", folder="")
+    configure("task-clock:u", folder="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_shares_are_max_min_fair() -> None:
 def test_cross_talk_falls_and_then_stays() -> None:
     """Requests of the other direction take their part of the link."""
     totals = [rates(HASWELL, 4, reverse=n)[:4].sum() for n in (0, 1, 2, 3, 4, 6)]
-    assert all(later < earlier + 0.05 for earlier, later in zip(totals, totals[1:], strict=False))
+    assert all(later < earlier + 0.05 for earlier, later in pairwise(totals))
     # Beside 80 bytes of a line go 8 of a request: 64/88 of 19.2 GB/s.
     assert totals[3:] == pytest.approx([19.2e9 * 64 / 88 / GIB] * 3, rel=0.02)
 

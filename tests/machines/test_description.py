@@ -92,9 +92,6 @@ def test_an_unknown_name_gets_the_nearest() -> None:
         load_machine("niagra2")
 
 
-L1_WAYS = "ways = 8"
-
-
 @pytest.mark.parametrize(
     ("old", "new", "key", "reason"),
     [
@@ -119,7 +116,9 @@ L1_WAYS = "ways = 8"
         ('topology = "full"', "pairs = [[0, 2]]", "links.pairs", "there is no node 2"),
         ('topology = "full"', "pairs = [[1, 1]]", "links.pairs", "linked to itself"),
         ('topology = "full"', "pairs = [0, 1]", "links.pairs", "list of pairs"),
-        ("gb_per_s = 10", "gb_per_s = 0", "links.gb_per_s", "above zero"),
+        ("gb_per_s = 10", "gb_per_s = 0", "links.gb_per_s", "at least 0.001"),
+        ('"32 KiB"', '"900 GiB"', "l1d.size", "must be at most"),
+        ("clock_ghz = 2.0", "clock_ghz = 2.0\nthreads = 0", "core.threads", "must be 1 to 16"),
         ("gb_per_s = 10", "gb_per_s = inf", "links.gb_per_s", "out of range"),
         ("gb_per_s = 10", 'gb_per_s = "10"', "links.gb_per_s", "must be a number"),
         ('"half"', '"simplex"', "links.duplex", "choose from full, half"),

@@ -295,9 +295,7 @@ def test_write_back_waits_for_the_eviction() -> None:
     )
     system = MemorySystem(machine)
     for _ in range(5):
-        system.run(
-            [Trace(0, addresses(0, KIB, 64), np.full(KIB // 64, Kind.STORE, np.uint8))]
-        )
+        system.run([Trace(0, addresses(0, KIB, 64), np.full(KIB // 64, Kind.STORE, np.uint8))])
     assert system.counts().threads.total("memory_writes_local") == 0
     system.run([Trace(0, addresses(KIB, 2 * KIB, 64))])
     assert system.counts().threads.total("memory_writes_local") == KIB // 64

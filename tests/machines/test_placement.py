@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from gnomon.errors import UsageError
-from gnomon.machines import Kind, MemorySystem, Place, Placement, Tlb, Trace, Translation, load_machine
+from gnomon.machines import (
+    Kind,
+    MemorySystem,
+    Place,
+    Placement,
+    Tlb,
+    Trace,
+    Translation,
+    load_machine,
+)
 
 PAGE = 4096
 RING = replace(load_machine("ring-4"), translation=Translation())

@@ -25,7 +25,8 @@ from gnomon.machines import (
     WritePolicy,
 )
 from gnomon.machines.lowering import native_cache
-from tests.machines.twin import Copy, Twin, TwinCache
+
+from .twin import Copy, Twin, TwinCache
 
 POLICIES = st.sampled_from(list(Replacement))
 WRITES = st.sampled_from(list(WritePolicy))
@@ -43,7 +44,9 @@ References = list[tuple[int, int, Kind]]
 
 
 @st.composite
-def caches(draw: st.DrawFn, latency: float, line: int = 64, **fixed: object) -> Cache:
+def caches(
+    draw: st.DrawFn, /, latency: float, line: int = 64, fixed: dict[str, object] | None = None
+) -> Cache:
     """A cache of up to 16 lines."""
     ways = draw(st.integers(1, 4))
     sets = draw(st.sampled_from([1, 2, 3, 4]))
@@ -54,7 +57,7 @@ def caches(draw: st.DrawFn, latency: float, line: int = 64, **fixed: object) -> 
         "write": write,
         "write_allocate": allocate,
         "inclusive": draw(st.booleans()),
-        **fixed,
+        **(fixed or {}),
     }
     return Cache(ways * sets * line, ways, line, latency, **values)  # type: ignore[arg-type]
 
@@ -74,12 +77,12 @@ def machines(draw: st.DrawFn) -> Machine:
             fixed["shared_by"] = draw(st.sampled_from([n for n in (1, 2, 4) if cores % n == 0]))
         if short and number == 1:
             fixed["inclusive"] = True
-        level = draw(caches(4 + 10 * number, **fixed))
+        level = draw(caches(4 + 10 * number, fixed=fixed))
         if level.inclusive and not level.allocates_on_write:
             level = replace(level, write_allocate=True)
         below.append(level)
     split = draw(st.booleans())
-    l1i = draw(caches(4, 32 if short else 64, inclusive=False)) if split else None
+    l1i = draw(caches(4, 32 if short else 64, {"inclusive": False})) if split else None
     links = tuple(Link((0, other), 10, 50) for other in range(1, nodes))
     return Machine(
         name="small",

@@ -282,7 +282,13 @@ class Twin:
     # -- the caches of a core
 
     def _insert(
-        self, core: TwinCore, level: int, address: int, *, dirty: bool = False, writable: bool = False
+        self,
+        core: TwinCore,
+        level: int,
+        address: int,
+        *,
+        dirty: bool = False,
+        writable: bool = False,
     ) -> None:
         cache = core.path(self.fetch)[level]
         size = cache.shape.line

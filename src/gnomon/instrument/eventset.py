@@ -20,7 +20,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gnomon.errors import NotSupportedError, StateError, UsageError
+from gnomon.errors import NotPermittedError, NotSupportedError, StateError, UsageError
 from gnomon.events.model import Event, Group, Kind, Request
 from gnomon.events.portable import ask
 from gnomon.instrument import synthetic
@@ -256,6 +256,12 @@ class EventSet:
         asked = [request.label for group in groups for request in group]
         opened = [request.label for request in self._counting.requests]
         self._opened_as = dict(zip(asked, opened, strict=True))
+        for label, name in self._opened_as.items():
+            if opened.count(name) > 1 and label != name:
+                raise NotPermittedError(
+                    f"'{label}' can only be counted as '{name}' with the rights that you have, "
+                    "and that is in the set already: take one of them out."
+                )
         if self._multiplex:
             self._turns = TurnTaking(self._counting)
 

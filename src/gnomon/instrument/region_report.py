@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Iterable, Iterator
@@ -192,7 +193,7 @@ def _report(tables: list[_Table], overhead: Overhead) -> RegionReport:
 
 def _warnings(regions: Iterable[RegionCount], failed: Iterable[int]) -> tuple[str, ...]:
     texts = [
-        f"some threads could not count their events: {os.strerror(number)}"
+        f"some threads could not count their events: {_error_text(number)}"
         for number in sorted(failed)
     ]
     partial = [region.coverage for region in regions if region.coverage < 1]
@@ -204,6 +205,11 @@ def _warnings(regions: Iterable[RegionCount], failed: Iterable[int]) -> tuple[st
     if any(region.path == (MORE,) for region in regions):
         texts.append(f"there are more regions than a table holds: the rest is in '{MORE}'")
     return tuple(texts)
+
+
+def _error_text(number: int) -> str:
+    known = number in errno.errorcode
+    return os.strerror(number) if known else f"error {number}"
 
 
 def _descendants(instances: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], int]:

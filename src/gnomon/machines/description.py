@@ -125,21 +125,15 @@ def _machine(top: Section, name: str) -> Machine:
 
 
 def _core(section: Section) -> Core:
-    values = {
-        "clock_ghz": _number(section, "clock_ghz"),
-        "issue_cycles": _number(section, "issue_cycles", 1.0),
-        "snoop_cycles": _number(section, "snoop_cycles", 0.0),
-    }
-    counts = {
-        "threads": _whole(section, "threads", 1),
-        "outstanding": _whole(section, "outstanding", 10),
-        "prefetch_degree": _whole(section, "prefetch_degree", 1),
-    }
+    clock, issue = _number(section, "clock_ghz"), _number(section, "issue_cycles", 1.0)
+    snoop = _number(section, "snoop_cycles", 0.0)
+    threads, outstanding = _whole(section, "threads", 1), _whole(section, "outstanding", 10)
     blocking = _truth(section, "blocking", False)
     prefetcher = _choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
+    degree = _whole(section, "prefetch_degree", 1)
     section.finish()
     try:
-        return Core(**values, **counts, blocking=blocking, prefetcher=prefetcher)
+        return Core(clock, threads, issue, outstanding, blocking, snoop, prefetcher, degree)
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
 
@@ -274,7 +268,7 @@ def _number(section: Section, key: str, default: float | None = None) -> float:
         raise section.error("is missing", key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise section.error("must be a number", key)
-    if not abs(value) < 1e12:
+    if not abs(value) < 1e9:
         raise section.error(f"is out of range: {value}", key)
     return float(value)
 

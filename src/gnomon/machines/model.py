@@ -14,7 +14,9 @@ from gnomon.machines.routes import Route, shortest_routes
 
 MAX_CORES = 64  # the directory keeps a bit a core
 MAX_CLUSTERS = 32
-MAX_LEVELS = 3
+MAX_CACHE = 4 << 30
+MAX_PAGE = 16 << 20
+LEAST_RATE = 0.001  # GB/s; below it a slot of a channel becomes longer than any run
 
 
 class FieldError(UsageError):
@@ -78,6 +80,16 @@ def _not_negative(key: str, value: float) -> None:
         raise FieldError(key, f"must not be negative, as {value:g} is")
 
 
+def _at_most(key: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise FieldError(key, f"must be 1 to {most}, not {value}")
+
+
+def _rate(key: str, value: float) -> None:
+    if not value >= LEAST_RATE:
+        raise FieldError(key, f"must be at least {LEAST_RATE}, not {value:g}")
+
+
 def _power_of_two(key: str, value: int) -> None:
     if value < 1 or value & (value - 1):
         raise FieldError(key, f"must be a power of two, which {value} is not")
@@ -108,6 +120,8 @@ class Cache:
         _positive("size", self.size)
         _positive("shared_by", self.shared_by)
         _positive("latency_cycles", self.latency_cycles)
+        if self.size > MAX_CACHE:
+            raise FieldError("size", f"must be at most {MAX_CACHE} bytes, not {self.size}")
         if self.size % (self.ways * self.line):
             raise FieldError(
                 "ways",
@@ -139,7 +153,7 @@ class Tlb:
     latency_cycles: float = 0.0
 
     def __post_init__(self) -> None:
-        _positive("entries", self.entries)
+        _at_most("entries", self.entries, 1 << 20)
         _positive("ways", self.ways)
         _not_negative("latency_cycles", self.latency_cycles)
         if self.entries % self.ways:
@@ -158,6 +172,8 @@ class Translation:
 
     def __post_init__(self) -> None:
         _power_of_two("page", self.page)
+        if self.page > MAX_PAGE:
+            raise FieldError("page", f"must be at most {MAX_PAGE} bytes, not {self.page}")
         if not 0 <= self.walk_reads <= 5:
             raise FieldError("walk_reads", f"must be 0 to 5, not {self.walk_reads}")
         if self.second is not None and self.data is None and self.instruction is None:
@@ -183,11 +199,11 @@ class Core:
 
     def __post_init__(self) -> None:
         _positive("clock_ghz", self.clock_ghz)
-        _positive("threads", self.threads)
+        _at_most("threads", self.threads, 16)
         _positive("issue_cycles", self.issue_cycles)
-        _positive("outstanding", self.outstanding)
+        _at_most("outstanding", self.outstanding, 1024)
         _not_negative("snoop_cycles", self.snoop_cycles)
-        _positive("prefetch_degree", self.prefetch_degree)
+        _at_most("prefetch_degree", self.prefetch_degree, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +216,10 @@ class MemoryController:
     count: int = 1
 
     def __post_init__(self) -> None:
-        _positive("gb_per_s", self.gb_per_s)
+        _rate("gb_per_s", self.gb_per_s)
         _not_negative("read_latency_ns", self.read_latency_ns)
         _not_negative("write_latency_ns", self.write_latency_ns or 0.0)
-        _positive("count", self.count)
+        _at_most("count", self.count, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +246,7 @@ class Link:
     duplex: Duplex = Duplex.FULL
 
     def __post_init__(self) -> None:
-        _positive("gb_per_s", self.gb_per_s)
+        _rate("gb_per_s", self.gb_per_s)
         _not_negative("latency_ns", self.latency_ns)
         if self.ends[0] == self.ends[1]:
             raise FieldError("ends", f"node {self.ends[0]} is linked to itself")

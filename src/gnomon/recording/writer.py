@@ -106,8 +106,10 @@ class RecordingWriter:
         self._flush_seconds = flush_seconds
         self._number = next_number(self.path)
         self._levels: dict[str, int] = {}  # how often the rows of a part were merged
-        # Connected now, so that nothing is loaded while something is measured, and with
-        # one thread, so that the measured program keeps its processors.
+        # Loaded and connected now, so that nothing is loaded while something is measured,
+        # and with one thread, so that the measured program keeps its processors.
+        import numpy  # noqa: F401
+
         self._connection = connect(threads=1)
         self._flushed_at = time.monotonic()
 

@@ -3,8 +3,8 @@
 QEMU interrupts at once when cycles overflow. For instructions it notices only when something else
 interrupts, which the kernel's tick does every 4,000,000 of them.
 
-Parameters: ``times`` a loop runs, after how many cycles there is an overflow (``period``), and the
-same for instructions: ``long_times`` and ``long_period``.
+Parameters: ``times`` a loop runs, after how many cycles there is an overflow (``period``), the same
+for instructions (``long_times`` and ``long_period``), and ``repeats``.
 """
 
 import gc
@@ -14,11 +14,13 @@ from typing import Any
 
 from gnomon import _native
 from gnomon.errors import NotSupportedError
+from gnomon.events.model import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow
 from gnomon.sources.base import Thread
 from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.attr import event_spec
 from gnomon.sources.perf.sampling import Sampling
 
 from .report import params
@@ -26,6 +28,7 @@ from .sections import run_sections
 
 TIMES, PERIOD = params()["times"], params()["period"]
 LONG_TIMES, LONG_PERIOD = params()["long_times"], params()["long_period"]
+REPEATS = params()["repeats"]
 WARM_UP = 40  # calls until the interpreter does the same work every time
 EVENTS = ("cycles:u", "instructions:u", "r8:u")  # r8 are the instructions once more
 SEVEN = ("instructions:u", *(f"r{code:x}:u" for code in range(0x20, 0x25)), "r11:u")
@@ -59,6 +62,32 @@ def _sample(event: str, period: int, times: int) -> dict[str, Any]:
         }
 
 
+def wraps() -> dict[str, dict[str, list[int]]]:
+    """What the bare kernels count of loops of two lengths while counters wrap."""
+    cases = {"cycles": (PERIOD, TIMES), "instructions": (LONG_PERIOD, LONG_TIMES)}
+    found = {}
+    for event, (period, times) in cases.items():
+        ((request,),) = parse_events(f"{event}:u", source.resolve)
+        for _ in range(WARM_UP):
+            _total(request, period, 1)
+        found[event] = {
+            "once": [_total(request, period, times) for _ in range(REPEATS)],
+            "twice": [_total(request, period, 2 * times) for _ in range(REPEATS)],
+        }
+    return found
+
+
+def _total(request: Request, period: int, times: int) -> int:
+    how = Sampling(request, period=period).spec(track_maps=False)
+    sampler = _native.Sampler([event_spec(request)], [how], 0, [-1], 8)
+    sampler.enable()
+    _native.known_loop(times)
+    sampler.disable()
+    total = sampler.totals(0)[2]
+    sampler.close()
+    return total
+
+
 def overflows() -> dict[str, Any]:
     """Sets with an overflow and without, each over a loop and over one twice as long."""
     gc.disable()
@@ -66,15 +95,19 @@ def overflows() -> dict[str, Any]:
         for period in (0, PERIOD) * WARM_UP:
             _overflow("cycles:u", period, PERIOD // 2)
         return {
-            "none": [_overflow("cycles:u", 0, times) for times in (TIMES, 2 * TIMES)],
-            "cycles": [_overflow("cycles:u", PERIOD, times) for times in (TIMES, 2 * TIMES)],
-            "instructions": [
-                _overflow("instructions:u", LONG_PERIOD, times)
-                for times in (LONG_TIMES, 2 * LONG_TIMES)
-            ],
+            "none": _both_lengths("cycles:u", 0, TIMES),
+            "cycles": _both_lengths("cycles:u", PERIOD, TIMES),
+            "instructions": _both_lengths("instructions:u", LONG_PERIOD, LONG_TIMES),
         }
     finally:
         gc.enable()
+
+
+def _both_lengths(event: str, threshold: int, times: int) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "once": [_overflow(event, threshold, times) for _ in range(REPEATS)],
+        "twice": [_overflow(event, threshold, 2 * times) for _ in range(REPEATS)],
+    }
 
 
 def _overflow(event: str, threshold: int, times: int) -> dict[str, Any]:
@@ -125,4 +158,4 @@ def _crowded(*, multiplex: bool) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_sections(samples, overflows, handled, no_counter_left)
+    run_sections(samples, wraps, overflows, handled, no_counter_left)

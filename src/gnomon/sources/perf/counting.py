@@ -19,7 +19,7 @@ from gnomon.errors import (
     StateError,
     UsageError,
 )
-from gnomon.events.model import Group, Request
+from gnomon.events.model import Group, Kind, Request
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host
@@ -29,7 +29,7 @@ from gnomon.sources.perf.places import Place, places
 from gnomon.sources.perf.reasons import Reason, explain
 
 _UNREADABLE = 2**64 - 1
-_LONGEST_NAP = 0.2  # seconds between looks at what an interval recording has gathered
+_NAP = 0.2  # seconds between looks at what an interval recording has gathered
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class PerfCounting:
         self._ticker: _native.Ticker | None = None
         self._subject = Subject(target)
         try:
-            for group in groups:
+            for group in _fewer_reads(groups):
                 self._open_group(group)
             if exact:
                 self._refuse_the_inexact()
@@ -358,8 +358,7 @@ class PerfCounting:
         try:
             ticker.start()
             self.start()
-            nap = min(_LONGEST_NAP, max(interval / 1e9, 0.01))
-            while self._state != "stopped" and not self.wait(nap) and not until():
+            while self._state != "stopped" and not self.wait(_NAP) and not until():
                 yield from self._rows(ticker)
             ticker.stop()
             yield from self._rows(ticker)
@@ -414,3 +413,22 @@ class PerfCounting:
     def _require(self, verb: str, *states: str) -> None:
         if self._state not in states:
             raise StateError(f"cannot {verb} a counting that is {self._state}.")
+
+
+def _fewer_reads(groups: Sequence[Group]) -> list[Group]:
+    """Return the groups with all single events of the kernel's own joined into one.
+
+    They need no counters and so never compete: as a group they are the same counts, read
+    with one system call instead of one each.
+    """
+    alone = [group[0] for group in groups if len(group) == 1 and _costs_no_counter(group[0])]
+    if len(alone) < 2:
+        return list(groups)
+    rest = [group for group in groups if len(group) > 1 or group[0] not in alone]
+    return [tuple(alone), *rest]
+
+
+def _costs_no_counter(request: Request) -> bool:
+    modifiers = request.modifiers
+    plain = not (modifiers.pinned or modifiers.exclusive or modifiers.precise)
+    return request.event.kind is Kind.SOFTWARE and request.event.cpus is None and plain
