@@ -5,8 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <unordered_map>
 
 #include "perf_group.hh"

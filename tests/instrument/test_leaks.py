@@ -81,9 +81,9 @@ def _check_no_growth(cycle: Callable[[], None], cycles: int) -> None:
     assert held[-1].threads == held[0].threads
     grown = [Held(*map(sub, after, before)) for before, after in pairwise(held)]
     each = cycles / _ROUNDS
-    assert median(round.blocks for round in grown) < each / 20
-    assert median(round.heap for round in grown) < each
-    assert median(round.resident for round in grown) < max(each, 2**16)
+    assert median(part.blocks for part in grown) < each / 20
+    assert median(part.heap for part in grown) < each
+    assert median(part.resident for part in grown) < max(each, 2**16)
 
 
 def _cycle() -> None:

@@ -19,7 +19,9 @@ from gnomon.machines import (
     MemoryController,
     MemorySystem,
     Node,
+    Prefetcher,
     Replacement,
+    Tlb,
     Trace,
     Translation,
     WritePolicy,
@@ -234,3 +236,27 @@ def test_wide_sets_are_searched_through_hints(policy: Replacement) -> None:
         else:
             twin.touch(copy)
         assert model.access(line * 64) == (copy is not None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(runs(), st.sampled_from(list(Prefetcher)), st.sampled_from([0.0, 100.0]))
+def test_invariants_hold_with_prefetching_and_threads_in_turn(
+    run: tuple[Machine, References, int], prefetcher: Prefetcher, quantum_ns: float
+) -> None:
+    machine, references, seed = run
+    core = replace(machine.core, prefetcher=prefetcher, prefetch_degree=2)
+    tlb = Tlb(4, 2, Replacement.NRU)
+    translation = Translation(256, data=tlb, instruction=tlb, walk_reads=2)
+    system = MemorySystem(replace(machine, core=core, translation=translation), seed=seed)
+    traces = []
+    for thread in range(machine.threads):
+        mine = [(address, kind) for owner, address, kind in references if owner == thread]
+        addresses = np.array([address for address, _ in mine], dtype=np.uint64)
+        traces.append(Trace(thread, addresses, np.array([k for _, k in mine], dtype=np.uint8)))
+    assert system.run(traces, quantum_ns=quantum_ns) == tuple(len(t.addresses) for t in traces)
+    # Prefetching and walks may reach further than the references.
+    everywhere = list(range(0, LINES * 64 + 512, 64))
+    assert_invariants(system, everywhere)
+    for address in everywhere:
+        holders = [c for c in range(machine.cores) if system.state(c, address) != "I"]
+        assert system._system.directory(address)[0] == sum(1 << c for c in holders)
