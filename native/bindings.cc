@@ -257,8 +257,8 @@ void bind_regions(nb::module_& m) {
                  if (!region.end()) {
                      region.abandon();
                      raise_state_error("region '" + region.name() +
-                                       "' ends while another one is open inside it: regions "
-                                       "must be nested.");
+                                       "' is not the innermost open one of this thread: "
+                                       "regions must be nested.");
                  }
              },
              "kind"_a.none(), "error"_a.none(), "trace"_a.none())
@@ -282,6 +282,8 @@ void bind_regions(nb::module_& m) {
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of gnomon.";
+    // A daemon thread that is in a region when the interpreter ends keeps its objects.
+    nb::set_leak_warnings(false);
     nb::register_exception_translator(
         [](const std::exception_ptr& pointer, void*) {
             try {

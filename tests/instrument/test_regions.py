@@ -151,7 +151,7 @@ def test_interleaved_generators_are_refused() -> None:
     next(first)
     next(second)
     next(first)
-    with pytest.raises(StateError, match="'first' ends while another one is open inside it"):
+    with pytest.raises(StateError, match="'first' is not the innermost open one"):
         next(first)
     next(second)
     with pytest.raises(StateError, match="'second' ends"):

@@ -16,11 +16,10 @@ import argparse
 import os
 import sys
 import tempfile
-from pathlib import Path
 
 from gnomon.errors import GnomonError, UsageError
 from gnomon.events.portable import ask
-from gnomon.instrument.region_report import RegionReport, read_tables
+from gnomon.instrument.region_report import RegionReport, read_folder
 from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH
 from gnomon.sources.base import Command
 from gnomon.sources.perf import PerfSource
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             environment[EVENTS] = options.events
         command = Command(tuple(argv), environment, stdout=2 if options.json else None)
         status = _wait_for(command)
-        report = read_tables(path.read_bytes() for path in sorted(Path(folder).iterdir()))
+        report = read_folder(folder)
     _show(report, options)
     return status
 

@@ -13,9 +13,8 @@ comes with the share of time it covers and an error.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import replace
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -24,6 +23,7 @@ from gnomon.errors import NotPermittedError, NotSupportedError, StateError, Usag
 from gnomon.events.model import Event, Group, Kind, Request
 from gnomon.events.portable import ask
 from gnomon.instrument import synthetic
+from gnomon.instrument.counts import Count, Totals, computed, scaled, since
 from gnomon.instrument.multiplex import TurnTaking
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
 from gnomon.recording.model import Reading, Status
@@ -52,32 +52,6 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """A value with what it rests on.
-
-    `coverage` is the share of the time in which the event was on a counter; `error` is
-    the standard error that the rest of the time brings with it, in counts, and None when
-    too little was seen to tell.
-    """
-
-    value: int | None
-    coverage: float
-    error: float | None
-    status: Status
-
-
-@dataclass(frozen=True, slots=True)
-class _Totals:
-    """What was counted since the start, as it was read: nothing scaled, nothing taken off.
-
-    Readings of one set come in the same order each time. `clocks` are the synthetic events.
-    """
-
-    readings: tuple[Reading, ...] = ()
-    clocks: Mapping[str, int] = field(default_factory=dict)
-
-
 class EventSet:
     """Events of one thread (or another target) that are counted together."""
 
@@ -101,7 +75,7 @@ class EventSet:
         self._turns: TurnTaking | None = None
         self._clock: dict[str, int] = {}
         self._opened_as: dict[str, str] = {}  # labels, which lack of rights may have changed
-        self._base = _Totals()
+        self._base = Totals()
         self._final: dict[str, Count] | None = None
         names = [events] if isinstance(events, str) else list(events)
         for name in names:
@@ -223,7 +197,7 @@ class EventSet:
         target = self._target if self._target is not None else Thread()
         counted = [r for r in self._requests.values() if r.event.kind is not Kind.SYNTHETIC]
         self._watch = None  # that of the run before, kept for its overflows
-        self._base = _Totals()
+        self._base = Totals()
         try:
             self._open(counted, target)
             self._clock = {
@@ -314,7 +288,7 @@ class EventSet:
             return
         self._go_on_from(self._totals())
 
-    def _go_on_from(self, totals: _Totals) -> None:
+    def _go_on_from(self, totals: Totals) -> None:
         self._base = totals
         if self._turns is not None:
             self._turns.restart()
@@ -332,7 +306,7 @@ class EventSet:
             readings = self._counting.stop().readings if self._counting is not None else ()
             if self._watch is not None:  # last, so that gathering overflows is not counted
                 self._watch.stop()
-            self._final = self._counts(_Totals(readings + self._watched(), clocks))
+            self._final = self._counts(Totals(readings + self._watched(), clocks))
         finally:
             self._drop(keep_overflows=True)
         return self.read()
@@ -381,21 +355,21 @@ class EventSet:
                 )
         return readings
 
-    def _totals(self) -> _Totals:
+    def _totals(self) -> Totals:
         readings = self._counting.read().readings if self._counting is not None else ()
-        return _Totals(readings + self._watched(), self._clocks())
+        return Totals(readings + self._watched(), self._clocks())
 
-    def _counts(self, totals: _Totals) -> dict[str, Count]:
+    def _counts(self, totals: Totals) -> dict[str, Count]:
         """Return what was counted since the last reset, in terms of what was asked for."""
         counted = self._counted(totals)
         return {
-            name: counted[name] if isinstance(each, Request) else _computed(each, counted)
+            name: counted[name] if isinstance(each, Request) else computed(each, counted)
             for name, each in self._asked.items()
         }
 
-    def _counted(self, totals: _Totals) -> dict[str, Count]:
+    def _counted(self, totals: Totals) -> dict[str, Count]:
         parts: dict[str, list[Reading]] = {}
-        for reading in _since(totals.readings, self._base.readings):
+        for reading in since(totals.readings, self._base.readings):
             parts.setdefault(reading.event, []).append(reading)
         found: dict[str, Count] = {}
         for label in self._requests:
@@ -412,7 +386,7 @@ class EventSet:
         """Return the count over all places, each scaled by its own times."""
         enabled = sum(part.enabled for part in parts)
         running = sum(part.running for part in parts)
-        values = [_scaled(part) for part in parts]
+        values = [scaled(part) for part in parts]
         known = [value for value in values if value is not None]
         if not known:
             status = parts[0].status if parts else Status.NOT_COUNTED
@@ -459,48 +433,8 @@ class EventSet:
             raise StateError(f"cannot {verb} an event set that is {self._state}.")
 
 
-def _computed(preset: Available, counted: Mapping[str, Count]) -> Count:
-    """Return a portable event from the counts that it is made of."""
-    parts = [counted[event.name] for event in preset.operands]
-    values = {name: part.value for name, part in zip(preset.definition.events, parts, strict=True)}
-    missing = next((part for part in parts if part.value is None), None)
-    if missing is not None:
-        return replace(missing, value=None)
-    errors = [part.error for part in parts if part.error is not None]
-    # Events that took turns were seen at different times, so their errors are independent.
-    error = math.hypot(*errors) if len(errors) == len(parts) else None
-    scaled = any(part.status is Status.SCALED for part in parts)
-    return Count(
-        preset.definition.evaluate(values),
-        min(part.coverage for part in parts),
-        error,
-        Status.SCALED if scaled else Status.COUNTED,
-    )
-
-
 def _identity(request: Request) -> object:
     """Return what two requests have in common when they ask for the same event."""
     event = request.event
     what = event.encoding or frozenset((event.name, *event.aliases))
     return what, request.modifiers
-
-
-def _since(readings: tuple[Reading, ...], base: tuple[Reading, ...]) -> Iterable[Reading]:
-    """Return readings less those of an earlier time, which has the same ones or none."""
-    if not base:
-        return readings
-    return [
-        now._replace(
-            value=None if now.value is None else now.value - (then.value or 0),
-            enabled=now.enabled - then.enabled,
-            running=now.running - then.running,
-        )
-        for now, then in zip(readings, base, strict=True)
-    ]
-
-
-def _scaled(part: Reading) -> float | int | None:
-    """Return the count for the whole time, None when none of it was seen."""
-    if part.value is None or part.running >= part.enabled:
-        return part.value
-    return part.value * part.enabled / part.running if part.running else None

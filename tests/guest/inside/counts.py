@@ -208,8 +208,8 @@ def user_reads() -> dict[str, Any]:
     group.enable()
     instructions, cycles = Virtual64(32), Virtual64(32)
     looks = []
-    for _ in range(STEPS):
-        _native.known_loop(WRAP // (STEPS - 1))
+    for step in range(STEPS):
+        _native.known_loop(min(step, 1) * WRAP // (STEPS - 1))
         before, user, after = group.read(), group.read_user(), group.read()
         low = [value & 0xFFFFFFFF for value in user[2:]]  # what the hardware itself keeps
         virtual = (instructions.update(low[0]), cycles.update(low[1]))
