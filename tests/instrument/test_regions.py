@@ -154,7 +154,7 @@ def test_interleaved_generators_are_refused() -> None:
     with pytest.raises(StateError, match="'first' is not the innermost open one"):
         next(first)
     next(second)
-    with pytest.raises(StateError, match="'second' ends"):
+    with pytest.raises(StateError, match="'second' is not the innermost"):
         next(second)
     with region("after"):
         pass
