@@ -99,7 +99,9 @@ def verdicts_by_kind(verdicts: list[Availability]) -> dict[str, list[Availabilit
 def _host(host: Host) -> Iterator[Finding]:
     cpus = len(host.online_cpus)
     smt = ", two hardware threads a core" if host.smt else ""
-    yield Finding("host", "CPU", State.OK, f"{host.cpu_model}, {cpus} CPUs{smt}")
+    yield Finding(
+        "host", "CPU", State.OK, f"{host.cpu_model}, {cpus} CPU{'s' if cpus != 1 else ''}{smt}"
+    )
     yield Finding("host", "kernel", State.OK, f"{host.kernel} {host.architecture}")
     if host.hypervisor:
         detail = f"a virtual machine ({host.hypervisor})"
@@ -139,7 +141,7 @@ def _core_pmu(pmu: Pmu, host: Host) -> Finding:
             "PMU",
             pmu.name,
             State.LIMITED,
-            f"{detail}; the NMI watchdog holds one more",
+            f"{detail}, one of them held by the NMI watchdog",
             "as root `sysctl kernel.nmi_watchdog=0` frees it",
         )
     return Finding("PMU", pmu.name, State.OK, detail)

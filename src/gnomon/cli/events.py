@@ -38,7 +38,7 @@ from gnomon.events.presets import Unavailable, known_presets, load_presets
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Availability
 from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.counters import planner_units
+from gnomon.sources.perf.counters import planner_units, seated
 from gnomon.views.envelope import envelope
 from gnomon.views.events import event_as_json, print_event, print_events, print_known
 from gnomon.views.planning import (
@@ -135,7 +135,10 @@ def _fit(options: argparse.Namespace) -> int:
         wanted = [event for event in events if matches(event, options.pattern)]
         return print_plan(plan(wanted, *pmus), sys.stdout, json=options.json)
     groups = parse_events(options.fit, resolve)
-    fit = explain_fit([request for group in groups for request in group], *pmus)
+    requests = [request for group in groups for request in group]
+    if options.lists is None:
+        requests = [Request(seated(r.event), r.modifiers) for r in requests]
+    fit = explain_fit(requests, *pmus)
     if options.json:
         results = {
             "fits": fit.fits,

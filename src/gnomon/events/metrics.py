@@ -18,7 +18,14 @@ from gnomon.errors import UnknownEventError, UsageError
 from gnomon.events.formula import CONSTANTS, CircleError, Formula, FormulaError, dependency_order
 from gnomon.events.formula.arithmetic import Arithmetic
 from gnomon.events.formula.dimensions import Unit, parse_unit
-from gnomon.events.presets import Origin, PresetTable, Resolve, Unavailable, user_file
+from gnomon.events.presets import (
+    Origin,
+    PresetTable,
+    Resolve,
+    Unavailable,
+    readable,
+    user_file,
+)
 from gnomon.events.presets.names import known_presets
 from gnomon.events.tomlfile import DefinitionError, Section, nearest, read_definitions
 
@@ -192,7 +199,7 @@ def load_metrics(user: Path | str | None = None) -> MetricTable:
     directory, if there is one.
     """
     default = user_file("metrics.toml")
-    if user is None and not default.exists():
+    if user is None and not readable(default):
         return load_builtin_metrics()
     return MetricTable.load(user or default, load_builtin_metrics())
 

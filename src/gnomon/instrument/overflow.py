@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.events.model import Kind, Request
-from gnomon.instrument.thresholds import check_threshold, default_threshold
+from gnomon.instrument.thresholds import ON_COUNTERS, check_threshold, default_threshold
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Command, Process, Source, Target
 from gnomon.sources.perf.sampling import PerfSampler, Sampling
@@ -90,6 +90,13 @@ class _Sampled:
         enabled, running, value = self.sampler.totals(0)
         if self.moves:  # it is enabled on all CPUs and runs on one at a time
             enabled = running
+        if self.sampler.throttled and self.plan.request.event.kind in ON_COUNTERS:
+            # While it is paused its counter stands still and the time goes on.
+            raise NotSupportedError(
+                f"the kernel paused '{label}' {self.sampler.throttled:,} times because it went "
+                f"over its threshold too often, so its count is too low: raise the threshold "
+                f"above {self.plan.threshold:,}."
+            )
         if enabled > 0 and running == 0:
             return Reading(0, label, "", None, enabled, running, Status.NOT_COUNTED)
         return Reading(0, label, "", value, enabled, running, Status.COUNTED)

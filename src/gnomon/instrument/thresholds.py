@@ -24,6 +24,7 @@ _BY_WORD = (
     ("migration", 1),
 )
 _OTHERWISE = 1_000_000
+ON_COUNTERS = frozenset({Kind.HARDWARE, Kind.CACHE, Kind.RAW, Kind.PMU})
 KERNEL_WIDTH = 63  # bits that the kernel's period has
 HARDWARE_WIDTH = 47  # of the narrowest counters in current CPUs, less one bit
 
@@ -49,7 +50,7 @@ def default_threshold(event: Event) -> int:
 
 def check_threshold(request: Request, threshold: int) -> int:
     """Return a threshold that the event's counter can hold, or say why it cannot."""
-    hardware = request.event.kind in (Kind.HARDWARE, Kind.CACHE, Kind.RAW, Kind.PMU)
+    hardware = request.event.kind in ON_COUNTERS
     width = HARDWARE_WIDTH if hardware else KERNEL_WIDTH
     if not 0 < threshold < 1 << width:
         raise UsageError(

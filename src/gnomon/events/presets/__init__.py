@@ -196,7 +196,7 @@ def load_presets(
     this CPU, for example from PAPI's own file; `profile` selects one in tables that have it.
     """
     tables: list[PresetTable] = []
-    if user is not None or user_file().exists():
+    if user is not None or readable(user_file()):
         tables.append(PresetTable.load(user or user_file()))
     tables.extend(extra)
     wanted = {cpu.lower() for cpu in cpus}
@@ -211,6 +211,11 @@ def user_file(name: str = "presets.toml") -> Path:
     """Return where a user's own definitions are looked for."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "gnomon" / name
+
+
+def readable(path: Path) -> bool:
+    """Whether a file of the user's own is there; one that may not even be looked at is not."""
+    return os.access(path, os.R_OK)
 
 
 @cache

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.events import planner
 from gnomon.events.generic import raw_event
-from gnomon.events.model import Modifiers, Request
+from gnomon.events.model import Constraint, Event, Kind, Modifiers, Request
 from gnomon.events.sysfs import Pmu
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec
@@ -29,14 +30,23 @@ def _request(pmu: Pmu) -> Request | None:
     return Request(raw_event("cycles", 0, 0), _USER)
 
 
-def count_counters(pmu: Pmu) -> int | None:
+def _ordinary(pmu: Pmu) -> Request | None:
+    """Return an event that no counter is set aside for: cycles and instructions often have one."""
+    names = pmu.event_names()
+    for name in ("branch-instructions", "br_retired", "br_pred", "inst_retired", "instructions"):
+        if name in names:
+            return Request(pmu.named_event(name), _USER)
+    return None
+
+
+def count_counters(pmu: Pmu, request: Request | None = None) -> int | None:
     """Return how many events fit on the PMU at once; None when not even one can be opened.
 
     The kernel refuses a group that could never be on the counters together, so the
     largest group that opens tells the number of counters, fixed ones included. ARM's
     driver leaves a leader that is off out of account unless an exec may start it.
     """
-    request = _request(pmu)
+    request = request or _request(pmu)
     if request is None:
         return None
     largest = 0
@@ -55,11 +65,21 @@ def planner_units(source: PerfSource) -> tuple[planner.Pmu, ...]:
     """Return this host's core units for the planner, with as many counters as were found."""
     units = []
     for pmu in source.catalogue.core_pmus:
-        found = count_counters(pmu)
-        if found is not None:
-            units.append(planner.Pmu(pmu.name, found))
+        total = count_counters(pmu)
+        if total is None:
+            continue
+        ordinary = _ordinary(pmu)
+        general = count_counters(pmu, ordinary) if ordinary is not None else None
+        general = total if general is None else min(general, total)
+        units.append(planner.Pmu(pmu.name, general, fixed=1 if total > general else 0, cycles=0))
     # Without a PMU there are no counters that events could fit on.
     return tuple(units) or (planner.Pmu("cpu", 0),)
+
+
+def seated(event: Event) -> Event:
+    """Return an event of this host with the counter that is set aside for it, for the planner."""
+    cycles = event.kind is Kind.HARDWARE and event.encoding and event.encoding.config == 0
+    return replace(event, constraint=Constraint(fixed=0)) if cycles else event
 
 
 def reads_in_user_space(pmu: Pmu, host: Host) -> bool:

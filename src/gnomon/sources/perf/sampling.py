@@ -113,6 +113,7 @@ class PerfSampler:
         self._samplings = tuple(samplings)
         self._target = target
         self._samplers: list[_native.Sampler] = []
+        self._throttled = 0
         self._state = "ready"
         self._subject = Subject(target)
         try:
@@ -245,11 +246,12 @@ class PerfSampler:
     @property
     def throttled(self) -> int:
         """How often the kernel paused an event because it came too fast."""
-        return sum(sampler.throttled for sampler in self._samplers)
+        return self._throttled + sum(sampler.throttled for sampler in self._samplers)
 
     def close(self) -> None:
         """Give everything back; a command that still runs is ended."""
         for sampler in self._samplers:
+            self._throttled += sampler.throttled
             sampler.close()
         self._samplers.clear()
         self._subject.close()
