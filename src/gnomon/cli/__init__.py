@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
@@ -96,6 +97,16 @@ def _hint(name: str) -> str:
     return f"did you mean {close[0]}?" if close else "`gnomon --help` lists them."
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Return what writes help; told its width, argparse need not load a module to find it."""
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) > 0 else 80
+    if not columns:
+        with contextlib.suppress(OSError, ValueError):  # no terminal: 80 columns
+            width = os.get_terminal_size().columns or width
+    return argparse.RawDescriptionHelpFormatter(prog, width=max(width - 2, 40))
+
+
 def _main_parser() -> argparse.ArgumentParser:
     listing = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -107,7 +118,7 @@ def _main_parser() -> argparse.ArgumentParser:
         "  gnomon count -e task-clock,page-faults -- ./program\n"
         "  gnomon count -i 10ms -o run.gnomon -- ./program && gnomon show run.gnomon\n\n"
         "`gnomon COMMAND --help` tells more.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
     )
     parser.add_argument("--version", action="version", version=f"gnomon {__version__}")
     return parser
@@ -120,7 +131,7 @@ def command_parser(name: str, text: str) -> argparse.ArgumentParser:
         prog=f"gnomon {name}",
         description=description.strip(),
         epilog=f"examples:\n{examples.rstrip()}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser

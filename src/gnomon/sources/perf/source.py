@@ -66,7 +66,8 @@ class PerfSource:
         events = [event for name in names for event in self.resolve(name)]
         certain = [event for event in events if self._surely_counts(event)]
         rest = [Request(event) for event in events if event not in certain]
-        proved = [verdict.event for verdict in self.availability(rest) if verdict.countable]
+        verdicts = self.availability(rest) if rest else []
+        proved = [verdict.event for verdict in verdicts if verdict.countable]
         return tuple((Request(event),) for event in events if event in certain or event in proved)
 
     def _surely_counts(self, event: Event) -> bool:
