@@ -16,8 +16,7 @@ import functools
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import replace
 from enum import StrEnum
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from gnomon.errors import NotPermittedError, NotSupportedError, StateError, UsageError
 from gnomon.events.model import Event, Group, Kind, Request
@@ -27,7 +26,7 @@ from gnomon.instrument.counts import Count, Totals, computed, scaled, since
 from gnomon.instrument.multiplex import TurnTaking
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
 from gnomon.recording.model import Reading, Status
-from gnomon.sources.base import Counting, Source, Target, Thread
+from gnomon.sources.base import Closing, Counting, Source, Target, Thread
 
 if TYPE_CHECKING:
     from gnomon.events.presets import Available
@@ -52,7 +51,7 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-class EventSet:
+class EventSet(Closing):
     """Events of one thread (or another target) that are counted together."""
 
     def __init__(
@@ -413,17 +412,6 @@ class EventSet:
         """Give everything back; may be called again."""
         self._drop()
         self._state = State.CLOSED
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _listing(self) -> str:
         return ", ".join(self._asked) or "none"

@@ -7,6 +7,7 @@ module works with any source.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,20 @@ from typing import NamedTuple, Protocol, Self
 
 from gnomon.events.model import Event, Group, Request
 from gnomon.recording.model import Provenance, Reading
+
+
+class Closing(ABC):
+    """Gives back what it holds at the end of a `with` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Self
 
 from gnomon import _native
 from gnomon.errors import (
@@ -21,7 +19,7 @@ from gnomon.errors import (
 )
 from gnomon.events.model import Group, Kind, Request
 from gnomon.recording.model import Reading, Status
-from gnomon.sources.base import Cpus, Process, Snapshot, Target, Thread
+from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.launch import Subject
@@ -41,7 +39,7 @@ class _Slot:
     place: Place
 
 
-class PerfCounting:
+class PerfCounting(Closing):
     """Counters of one target; see `gnomon.sources.base.Counting` for the contract."""
 
     def __init__(
@@ -398,17 +396,6 @@ class PerfCounting:
         self._slots.clear()
         self._subject.close()
         self._state = "closed"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _require(self, verb: str, *states: str) -> None:
         if self._state not in states:

@@ -6,14 +6,12 @@ import array
 import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError, StateError, UsageError
 from gnomon.events.model import Request
 from gnomon.recording.model import Status
-from gnomon.sources.base import Command, Cpus, Process, Target, Thread
+from gnomon.sources.base import Closing, Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.launch import Subject
@@ -96,7 +94,7 @@ class SampleBatch:
         return tuple(self.chain_frames[first : self.chain_ends[index]])
 
 
-class PerfSampler:
+class PerfSampler(Closing):
     """Sampled events on a target: start, drain now and then, stop, close."""
 
     def __init__(
@@ -256,14 +254,3 @@ class PerfSampler:
         self._samplers.clear()
         self._subject.close()
         self._state = "closed"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
