@@ -2,6 +2,7 @@
 
 A sample is taken each time the event has happened so often; without -c that is a prime
 number that gives a useful number of samples. Lines need a program built with -g.
+Ctrl-C ends the sampling and shows what was sampled so far.
 
 examples:
   gnomon profile -- ./program
@@ -19,6 +20,7 @@ import time
 from gnomon.errors import UsageError
 from gnomon.instrument.profile import Profile, profile
 from gnomon.sources.base import Command, Process, Target
+from gnomon.sources.measure import Stopper
 from gnomon.units import parse_duration
 from gnomon.views.envelope import envelope
 from gnomon.views.profile import VIEWS, print_profile, profile_as_json
@@ -40,13 +42,15 @@ def run(options: argparse.Namespace) -> int:
     target = _target(options)
     limit = parse_duration(options.duration, "duration") / 1e9 if options.duration else None
     start = time.monotonic()
+    with Stopper().installed() as stopper:
 
-    def over() -> bool:
-        return limit is not None and time.monotonic() - start >= limit
+        def over() -> bool:
+            late = limit is not None and time.monotonic() - start >= limit
+            return late or stopper.requested
 
-    found = profile(target, options.event, threshold=options.threshold, until=over)
+        found = profile(target, options.event, threshold=options.threshold, until=over)
     _show(found, options)
-    return found.exit_status or 0
+    return found.exit_status or (130 if stopper.requested else 0)
 
 
 def _target(options: argparse.Namespace) -> Target:
