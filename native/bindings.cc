@@ -12,6 +12,7 @@
 #include "child.hh"
 #include "known_loop.hh"
 #include "machine_bindings.hh"
+#include "program_bindings.hh"
 #include "no_region.hh"
 #include "perf_event.hh"
 #include "perf_group.hh"
@@ -297,6 +298,7 @@ NB_MODULE(_native, m) {
     bind_perf(m);
     bind_child(m);
     bind_regions(m);
+    bind_program(m);
     bind_machine(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
