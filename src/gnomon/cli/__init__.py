@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "run a program and collect the regions it marks",
     "show": "show a recording",
     "convert": "import and export recordings",
+    "machine": "list and draw the simulated machines",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

@@ -1,0 +1,74 @@
+"""List the simulated machines, or show one with a drawing of its topology.
+
+NAME is a machine that comes with gnomon, or a .toml file of your own.
+
+examples:
+  gnomon machine list
+  gnomon machine show ring-4
+  gnomon machine show haswell-ex-4s --svg topology.svg
+  gnomon machine show my-machine.toml --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gnomon.machines.description import load_machine, machine_names
+from gnomon.machines.model import Machine
+from gnomon.recording.exporters import free_name, write_file
+from gnomon.views.envelope import envelope
+from gnomon.views.machine import (
+    machine_as_json,
+    machines_as_json,
+    print_machine,
+    print_machines,
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the words and options of `gnomon machine`."""
+    words = parser.add_subparsers(dest="word", metavar="WORD", required=True)
+    listing = words.add_parser("list", help="all machines that come with gnomon")
+    show = words.add_parser("show", help="one machine in full, with its topology")
+    show.add_argument("name", metavar="NAME", help="a machine, or a .toml file")
+    show.add_argument("--svg", metavar="FILE", help="write the topology as an SVG")
+    show.add_argument("--force", action="store_true", help="replace an existing file")
+    for each in (listing, show):
+        # The main parser has the option as well; there it must not be reset by its default here.
+        each.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
+        )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the word says."""
+    return {"list": _list, "show": _show}[options.word](options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    machines = [load_machine(name) for name in machine_names()]
+    if options.json:
+        print(envelope("machine", machines_as_json(machines), source="machine", simulated=True))
+    else:
+        print_machines(machines, sys.stdout)
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    machine = load_machine(options.name)
+    if options.svg is not None:
+        _draw(machine, options.svg, force=options.force)
+    if options.json:
+        print(envelope("machine", machine_as_json(machine), source="machine", simulated=True))
+        return 0
+    print_machine(machine, sys.stdout)
+    if options.svg is not None:
+        print(f"\n  drawn in {options.svg}")
+    return 0
+
+
+def _draw(machine: Machine, file: str, *, force: bool) -> None:
+    from gnomon.views.topology_svg import topology_svg
+
+    write_file(free_name(file, force=force), [topology_svg(machine)])
