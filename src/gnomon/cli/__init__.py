@@ -18,11 +18,13 @@ COMMANDS = {
     "doctor": "say what this machine can measure, and why not the rest",
     "events": "list events, look one up, or see which can be counted here",
     "count": "count events while a program runs",
+    "record": "count events over time into a recording",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
     "show": "show a recording",
     "convert": "import and export recordings",
     "machine": "list and draw the simulated machines",
+    "study": "carry out the experiments of published studies again",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
