@@ -10,6 +10,8 @@ examples:
   gnomon count -e task-clock,page-faults -r 5 -- ./program
   gnomon count -e '{cycles,instructions}:u' -- ./program
   gnomon count -e PAPI_TOT_INS,PAPI_TOT_CYC -m ipc -- ./program
+  gnomon count --source valgrind -- ./program
+  gnomon count -e valgrind::Ir,valgrind::D1mr -- ./program
   gnomon count -i 10ms -o run.gnomon -- ./program
   gnomon count -p 1234 --duration 5s
   gnomon count -a -e context-switches --duration 1s
@@ -41,7 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-m", "--metrics", metavar="NAMES", help="metrics, as in ipc,cpu_utilisation, or all"
     )
     parser.add_argument("-i", "--interval", metavar="TIME", help="read every TIME, as in 10ms")
-    parser.add_argument("--per-scope", action="store_true", help="a line for each CPU or thread")
+    parser.add_argument(
+        "--per-scope", action="store_true", help="a line for each CPU, thread or process"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             by_scope=options.per_scope,
+            source=options.source,
             on_readings=_live(options),
             on_run=on_run,
         )

@@ -13,6 +13,7 @@ from gnomon.sources.base import Command, Cpus, Process, Target
 def add_counting_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that `gnomon count` and `gnomon record` have in common."""
     parser.add_argument("-e", "--events", metavar="EVENTS", help="events, as in a,b:u,{c,d}")
+    parser.add_argument("--source", metavar="NAME", help="what counts: perf or valgrind")
     parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
     parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
     parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")

@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
         duration=options.duration,
         output=output,
         overwrite=options.force,
+        source=options.source,
     )
     _show(result, output, json=options.json)
     if result.nothing_counted:
