@@ -29,6 +29,15 @@ def find_source(name: str, **options: Any) -> Source:
     raise UsageError(f"there is no source '{name}': there are {' and '.join(SOURCES)}.")
 
 
+def local_sources() -> list[Source]:
+    """Return the sources that count real programs here: perf, and others that are installed."""
+    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.valgrind import ValgrindSource
+    from gnomon.sources.valgrind.installation import installed
+
+    return [PerfSource(), ValgrindSource()] if installed() else [PerfSource()]
+
+
 def source_of(events: str | None) -> Source:
     """Return the source that counts the events of a list; valgrind's are told by their prefix."""
     from gnomon.errors import UsageError

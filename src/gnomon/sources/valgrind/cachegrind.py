@@ -47,8 +47,8 @@ class Shape:
     def _flaw(self) -> str:
         if not _power_of_two(self.line) or self.line < _SMALLEST_LINE:
             return f"a line of {self.line} bytes is no power of two from {_SMALLEST_LINE} up"
-        if self.ways < 1:
-            return "a cache has at least one way"
+        if self.ways < 1 or self.size <= self.line:
+            return "a cache has at least one way and more than one line"
         sets, rest = divmod(self.size, self.line * self.ways)
         if rest or not _power_of_two(sets):
             return f"{self.ways} ways of {self.line}-byte lines do not make a power of two of sets"

@@ -120,7 +120,9 @@ class ValgrindCounting(Closing):
     @property
     def refused(self) -> tuple[Reading, ...]:
         """A reading without value for each event that cannot be counted, saying why."""
-        now = time.monotonic_ns()
+        return self._refusals(time.monotonic_ns())
+
+    def _refusals(self, now: int) -> tuple[Reading, ...]:
         return tuple(
             Reading(now, label, "process", None, 0, 0, Status.NOT_SUPPORTED)
             for label in self._refused
@@ -168,14 +170,14 @@ class ValgrindCounting(Closing):
             Reading(now, request.label, "process", None, 0, 0, Status.NOT_COUNTED)
             for request in self._counted
         )
-        return Snapshot(now, (*self.refused, *open_ones))
+        return Snapshot(now, (*self._refusals(now), *open_ones))
 
     def _with_values(self) -> Snapshot:
         """Return what the processes left; one that left nothing has readings without values."""
         found = self._left_behind()
         now = time.monotonic_ns()
         elapsed = now - self._started_at
-        readings = list(self.refused)
+        readings = list(self._refusals(now))
         for request in self._counted:
             name = own_name(request.event)
             for process in found:
