@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gnomon.machines import machine_names
+from gnomon.machines.workloads import workload_names
 
 from .running import ENVELOPE, Run, one_sentence
 
@@ -87,3 +88,24 @@ def test_a_wrong_word_names_those_that_exist(gnomon: Run) -> None:
     outcome = gnomon("machine", "shwo")
     assert outcome.code == 2
     assert "'show'" in outcome.err
+
+
+def test_every_workload_is_listed_and_explains_its_parameters(gnomon: Run) -> None:
+    listing = gnomon("machine", "workloads")
+    content = gnomon("machine", "workloads", "--json").json
+    assert content["simulated"] is True
+    assert [row["name"] for row in content["results"]] == list(workload_names())
+    for row in content["results"]:
+        assert f"  {row['name']} " in listing.out
+        one = gnomon("machine", "workloads", row["name"])
+        assert one.code == 0
+        for parameter in row["parameters"]:
+            assert f"  {parameter['name']} " in one.out
+            assert parameter["help"] in one.out
+
+
+def test_a_wrong_workload_has_the_nearest_one(gnomon: Run) -> None:
+    outcome = gnomon("machine", "workloads", "spvm")
+    assert outcome.code == 2
+    assert one_sentence(outcome.err)
+    assert "spmv" in outcome.err
