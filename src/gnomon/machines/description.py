@@ -33,6 +33,7 @@ from gnomon.machines.model import (
     Translation,
     WritePolicy,
 )
+from gnomon.machines.pmu.names import pmu_names
 
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _MOST_NODES = 1024
@@ -72,20 +73,18 @@ def parse_machine(text: str, file: str = "machine.toml") -> Machine:
 
 
 def _machine(top: Section, name: str) -> Machine:
-    title = top.text("title", "")
+    title, pmu = top.text("title", ""), _pmu_name(top)
     core = _core(top.section("core"))
     nodes = top.section("nodes")
     count = _whole(nodes, "count", 1)
     if not 1 <= count <= _MOST_NODES:
         raise nodes.error(f"must be 1 to {_MOST_NODES}, not {count}", "count")
-    cores = _whole(nodes, "cores")
-    if cores < 0:
-        raise nodes.error(f"must not be negative, as {cores} is", "cores")
+    cores = _cores_of_nodes(nodes, count)
     coreless = _numbers(nodes, "without_cores", count)
     memoryless = _numbers(nodes, "without_memory", count)
     nodes.finish()
     controller = _controller(top.section("controller"))
-    l1i, l1d, l2, l3 = (_cache(top, key, cores) for key in ("l1i", "l1d", "l2", "l3"))
+    l1i, l1d, l2, l3 = (_cache(top, key, max(cores)) for key in ("l1i", "l1d", "l2", "l3"))
     if l1d is None:
         raise top.error("is missing: every core needs a first level of caches", "l1d")
     memory = top.section("memory")
@@ -103,9 +102,10 @@ def _machine(top: Section, name: str) -> Machine:
         return Machine(
             name=name,
             title=title,
+            pmu=pmu,
             core=core,
             nodes=tuple(
-                Node(0 if i in coreless else cores, None if i in memoryless else controller)
+                Node(0 if i in coreless else cores[i], None if i in memoryless else controller)
                 for i in range(count)
             ),
             l1i=l1i,
@@ -122,6 +122,32 @@ def _machine(top: Section, name: str) -> Machine:
         )
     except FieldError as error:
         raise _located(top, error) from None
+
+
+def _pmu_name(top: Section) -> str:
+    """Return the PMU by its name, or by its file, which is looked for beside the machine's."""
+    name = top.text("pmu", "generic")
+    if name.endswith(".toml"):
+        file = Path(top.file).parent / name
+        if not file.is_file():
+            raise top.error(f"there is no file {file}", "pmu")
+        return str(file)
+    if name not in pmu_names():
+        hint = suggestion(name, pmu_names()) or f": choose from {', '.join(pmu_names())}"
+        raise top.error(f"there is no PMU '{name}'{hint}", "pmu")
+    return name
+
+
+def _cores_of_nodes(section: Section, nodes: int) -> list[int]:
+    """Return how many cores each node has: the same number in all of them, or one each."""
+    section.asked.add("cores")
+    value = section.data.get("cores")
+    cores = value if isinstance(value, list) else [_whole(section, "cores")] * nodes
+    if not all(type(each) is int for each in cores) or len(cores) != nodes:
+        raise section.error(f"must be a whole number, or a list of {nodes}", "cores")
+    if min(cores) < 0:
+        raise section.error(f"must not be negative, as {min(cores)} is", "cores")
+    return cores
 
 
 def _core(section: Section) -> Core:

@@ -259,7 +259,7 @@ class Machine:
     Only the last level of caches may be shared by cores. `header_bytes` go with the data of
     every message on a link, `request_bytes` is the size of a message without data. Where
     `cache_remote` is false, every access to another node's memory crosses the links, and a
-    write costs `posted_write_ns`.
+    write costs `posted_write_ns`. `pmu` is the name or the file of its event counters.
     """
 
     name: str
@@ -277,6 +277,7 @@ class Machine:
     cache_remote: bool = True
     posted_write_ns: float = 0.0
     title: str = ""
+    pmu: str = "generic"
 
     def __post_init__(self) -> None:
         if not self.nodes:
