@@ -11,6 +11,7 @@
 
 #include "child.hh"
 #include "known_loop.hh"
+#include "engine_bindings.hh"
 #include "machine_bindings.hh"
 #include "program_bindings.hh"
 #include "no_region.hh"
@@ -300,6 +301,7 @@ NB_MODULE(_native, m) {
     bind_regions(m);
     bind_program(m);
     bind_machine(m);
+    bind_engine(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,

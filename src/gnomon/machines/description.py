@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import fields
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -22,10 +23,12 @@ from gnomon.machines.model import (
     Core,
     Duplex,
     FieldError,
+    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
+    Pipeline,
     Placement,
     Prefetcher,
     Replacement,
@@ -157,11 +160,55 @@ def _core(section: Section) -> Core:
     blocking = _truth(section, "blocking", False)
     prefetcher = _choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
     degree = _whole(section, "prefetch_degree", 1)
+    pipeline = _choice(section, "pipeline", Pipeline, Pipeline.SIMPLE)
+    groups, speeds = _whole(section, "thread_groups", 1), _speeds(section)
+    mispredict = _number(section, "mispredict_cycles", 15.0)
+    trap = _whole(section, "trap_instructions", 100)
+    cycles = _cycles(section.section("cycles"), issue)
     section.finish()
     try:
-        return Core(clock, threads, issue, outstanding, blocking, snoop, prefetcher, degree)
+        return Core(
+            clock_ghz=clock,
+            threads=threads,
+            issue_cycles=issue,
+            outstanding=outstanding,
+            blocking=blocking,
+            snoop_cycles=snoop,
+            prefetcher=prefetcher,
+            prefetch_degree=degree,
+            pipeline=pipeline,
+            thread_groups=groups,
+            cycles=cycles,
+            mispredict_cycles=mispredict,
+            speeds=speeds,
+            trap_instructions=trap,
+        )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
+
+
+def _cycles(section: Section, issue: float) -> InstructionCycles:
+    """Read the cycles of instructions; what is simple takes as long as an issue by default."""
+    usual = InstructionCycles(integer=issue, branch=issue, special=issue, other=issue)
+    values = {
+        each.name: _number(section, each.name, getattr(usual, each.name))
+        for each in fields(InstructionCycles)
+    }
+    section.finish()
+    try:
+        return InstructionCycles(**values)
+    except FieldError as error:
+        raise section.error(error.reason, error.key.removeprefix("cycles.")) from None
+
+
+def _speeds(section: Section) -> tuple[float, ...]:
+    section.asked.add("speeds")
+    value = section.data.get("speeds", [])
+    if not isinstance(value, list) or not all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in value
+    ):
+        raise section.error("must be a list of numbers", "speeds")
+    return tuple(float(each) for each in value)
 
 
 def _cache(top: Section, key: str, cores: int) -> Cache | None:

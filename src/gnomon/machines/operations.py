@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 WAITS = 1
 """A flag: the thread waits for the result before it goes on."""
 
+TRAPS = 2
+"""A flag: a machine that emulates some floating-point instructions traps here."""
+
 OPERATION = np.dtype(
     [
         ("value", np.uint64),
