@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 WAITS = 1
 """A flag: the thread waits for the result before it goes on."""
 
+CONTINUED = 4
+"""A flag: a reference of the same instruction as the one before it, not one of its own."""
+
 OPERATION = np.dtype(
     [
         ("value", np.uint64),
