@@ -17,6 +17,8 @@ WAITS = 1
 
 TRAPS = 2
 """A flag: a machine that emulates some floating-point instructions traps here."""
+CONTINUED = 4
+"""A flag: a reference of the same instruction as the one before it, not one of its own."""
 
 OPERATION = np.dtype(
     [

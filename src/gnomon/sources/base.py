@@ -8,7 +8,7 @@ module works with any source.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 from gnomon.events.model import Event, Group, Request
 from gnomon.events.portable import PREFIX
+from gnomon.launch import Command as Command
 from gnomon.recording.model import Provenance, Reading
 
 if TYPE_CHECKING:
@@ -34,19 +35,6 @@ class Closing(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A program to be run and counted from its first instruction, children included.
-
-    `stdout` is a descriptor that its standard output goes to instead of ours.
-    """
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str] | None = None
-    directory: str = ""
-    stdout: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
