@@ -77,6 +77,16 @@ void Watches::loaded(const Task& task, const Sample& shown) {
     }
 }
 
+std::vector<Sample> Watches::take() {
+    std::vector<Sample> taken;
+    taken.swap(samples_);
+    // Work that concerns nobody else is executed ahead of the others.
+    std::stable_sort(taken.begin(), taken.end(), [](const Sample& a, const Sample& b) {
+        return a.time != b.time ? a.time < b.time : a.task < b.task;
+    });
+    return taken;
+}
+
 uint64_t Watches::counted(uint32_t watch) const {
     for (const Latency& latency : latencies_)
         if (latency.spec.watch == watch) return latency.seen;

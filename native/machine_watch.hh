@@ -63,11 +63,8 @@ class Watches {
     // To be called for each load, with what the sample would show.
     void loaded(const Task& task, const Sample& shown);
 
-    std::vector<Sample> take() {
-        std::vector<Sample> taken;
-        taken.swap(samples_);
-        return taken;
-    }
+    // The samples since the last call, in order of time, of equal ones that of tasks.
+    std::vector<Sample> take();
     uint64_t dropped() const { return dropped_; }
     // How many loads a latency watch has counted.
     uint64_t counted(uint32_t watch) const;
