@@ -175,6 +175,8 @@ class Engine {
     template <bool Watched>
     void issue(uint32_t hardware, int64_t cycle);
     int64_t next_cycle(const CoreState& core) const;
+    template <bool Watched>
+    bool issue_alone(CoreState& core, int64_t cycle, uint64_t ready, Tick end);
     int64_t issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick end);
 
     // machine_engine_sync.cc: what is no instruction; `gone` when others may act now

@@ -99,6 +99,38 @@ uint32_t Engine::choose_strand(const CoreState& core, uint32_t group, uint64_t r
     return chosen;
 }
 
+// A run of instructions at once, while one strand can issue and no other one comes up: nobody
+// competes with it. Whether there was such a run.
+template <bool Watched>
+bool Engine::issue_alone(CoreState& core, int64_t cycle, uint64_t ready, Tick end) {
+    if (!std::has_single_bit(ready)) return false;
+    const uint32_t id = core.first + static_cast<uint32_t>(std::countr_zero(ready));
+    Task& task = *hardware_[id].task;
+    Op& op = task.buffer[task.at];
+    if (op.code <= Code::atomic || op.value < 2) return false;
+    const Tick cost = solo_cost(op.code);
+    if (cost <= 0 || cost % ticks_per_cycle) return false;
+    Tick limit = std::min({end, next_noise_, task.slice_end});
+    for (uint32_t other = core.first; other < core.first + core.threads; ++other)
+        if (other != id && hardware_[other].task)
+            limit = std::min(limit, system_.thread(other).time);
+    const Tick left = limit - 1 - cycle * ticks_per_cycle;
+    if (left < cost) return false;
+    Thread& thread = system_.thread(id);
+    const uint64_t done = execute<Watched>(
+        task, thread, op, std::min(op.value, static_cast<uint64_t>(left / cost) + 1), cost);
+    const int64_t last = cycle + static_cast<int64_t>(done - 1) * (cost / ticks_per_cycle);
+    op.value -= done;
+    strands_[id].issued = last;
+    strands_[id].prepared = op.value > 0;
+    if (!op.value) ++task.at;
+    const auto unit = static_cast<size_t>(unit_of(op.code));
+    if (unit != units) core.used[unit][hardware_[id].group] = last;
+    core.busy += static_cast<int64_t>(done);
+    core.next = last + 1;
+    return true;
+}
+
 // Many cycles at once, while all strands that can issue have integer work of a cycle each and
 // no other one comes up: each group serves its strands in turn. Returns how many cycles.
 int64_t Engine::issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick end) {
@@ -164,6 +196,7 @@ void Engine::run_core(uint32_t number, Tick end) {
             }
         }
         if (!ready) continue;
+        if (issue_alone<Watched>(core, cycle, ready, end)) continue;
         if constexpr (!Watched) {
             if (const int64_t cycles = issue_rounds(core, cycle, ready, end)) {
                 core.busy += cycles;
