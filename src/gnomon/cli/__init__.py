@@ -17,6 +17,7 @@ from gnomon.errors import GnomonError
 COMMANDS = {
     "doctor": "say what this machine can measure, and why not the rest",
     "events": "list events, look one up, or see which can be counted here",
+    "survey": "measure every event over a program and say which matter",
     "count": "count events while a program runs",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
