@@ -23,6 +23,8 @@ COMMANDS = {
     "run": "run a program and collect the regions it marks",
     "show": "show a recording",
     "convert": "import and export recordings",
+    "report": "write a report of recordings as one HTML file",
+    "serve": "show a report in a browser, live while a survey runs",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

@@ -53,7 +53,7 @@ def _headline(result: SurveyResult) -> list[str]:
     if result.one_run:
         lines[0] += ", taking turns in one run: values are scaled"
     for name, count in result.origins().items():
-        lines.append(f"  {count:>4} from {_origin_text(name)}")
+        lines.append(f"  {count:>4} from {origin_text(name)}")
     if result.elapsed:
         lines.append(f"  {format_duration(result.elapsed)} elapsed on average, unslowed runs only")
     if not result.complete:
@@ -61,9 +61,15 @@ def _headline(result: SurveyResult) -> list[str]:
     return lines
 
 
-def _origin_text(origin: str) -> str:
+def origin_text(origin: str) -> str:
+    """Return in words where counts come from."""
     kind, _, machine = origin.partition(":")
     return f"the SIMULATED machine {machine}" if kind == "machine" else _ORIGINS.get(kind, kind)
+
+
+def fold_title(fold: Fold) -> str:
+    """Return in words why events were folded away."""
+    return _FOLDS[fold]
 
 
 def _table(events: tuple[Judged, ...]) -> Table:

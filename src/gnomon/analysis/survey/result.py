@@ -57,7 +57,7 @@ class SurveyResult:
         quick = [
             run.end - run.start
             for run in self.runs
-            if not self._origin(run).startswith(("valgrind", "machine"))
+            if not self.origin_of(run).startswith(("valgrind", "machine"))
         ]
         return sum(quick) / len(quick) if quick else 0.0
 
@@ -66,7 +66,8 @@ class SurveyResult:
         counted = (e.indicator.origin for e in self.events if e.fold is not Fold.MISSING)
         return dict(Counter(counted))
 
-    def _origin(self, run: RunInfo) -> str:
+    def origin_of(self, run: RunInfo) -> str:
+        """Return the source that counted a run."""
         plan = self.provenance.plan
         return plan[run.batch].partition(" ")[0] if run.batch < len(plan) else ""
 
