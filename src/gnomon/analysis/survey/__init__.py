@@ -14,10 +14,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-from gnomon.analysis.survey.batches import Batch, plan_batches, read_batches, run_order
+from gnomon.analysis.survey.batches import Batch, FindSource, plan_batches, read_batches, run_order
 from gnomon.analysis.survey.result import ONE_RUN, SurveyResult, survey_of
 from gnomon.analysis.survey.runs import OnProgress, Outcome, Progress, carry_out
 from gnomon.analysis.survey.selection import Fold, Judged
@@ -57,17 +56,19 @@ def survey(
     seed: int = 1,
     overwrite: bool = False,
     on_progress: OnProgress | None = None,
+    find: FindSource | None = None,
 ) -> SurveyResult:
     """Measure every event that can be counted over a command, and record it in `output`.
 
     `on` adds the events of a simulated machine. Without `valgrind`, no run is made under it.
     With `one_run` all events of a source share one run and take turns. A run that takes
-    longer than `timeout` is an error; what was measured before it is kept.
+    longer than `timeout` is an error; what was measured before it is kept. `find` returns a
+    source by its origin, by default one of gnomon's own.
     """
     if repeat < 1:
         raise UsageError(f"{repeat} runs make no sense: run at least once.")
     subject = Subject(_as_command(command), on, valgrind=valgrind, seed=seed)
-    find = _finder(seed)
+    find = find or _Find(seed)
     chosen = choose_events(choose_origins(subject, find), events)
     if one_run:
         batches = tuple(
@@ -85,7 +86,7 @@ def survey(
     for text in misfits:
         writer.warn(f"not counted: {text}")
     order = run_order(len(batches), repeat, seed)
-    return _go(writer, batches, order, subject.command, seed, timeout, on_progress)
+    return _go(writer, batches, order, subject.command, find, timeout, on_progress)
 
 
 def resume(
@@ -93,6 +94,7 @@ def resume(
     *,
     timeout: str | float | None = None,
     on_progress: OnProgress | None = None,
+    find: FindSource | None = None,
 ) -> SurveyResult:
     """Make the runs that a survey still lacks; a survey that lacks none is returned as it is."""
     with Recording.open(path) as recording:
@@ -107,10 +109,11 @@ def resume(
     if not rest:
         with Recording.open(where) as recording:
             return survey_of(recording)
-    batches = read_batches(provenance.plan, _finder(seed))
+    find = find or _Find(seed)
+    batches = read_batches(provenance.plan, find)
     command = Command(provenance.command)
     writer = RecordingWriter.reopen(where)
-    return _go(writer, batches, rest, command, seed, timeout, on_progress)
+    return _go(writer, batches, rest, command, find, timeout, on_progress)
 
 
 def _go(
@@ -118,7 +121,7 @@ def _go(
     batches: Sequence[Batch],
     order: Sequence[tuple[int, int]],
     command: Command,
-    seed: int,
+    find: FindSource,
     timeout: str | float | None,
     on_progress: OnProgress | None,
 ) -> SurveyResult:
@@ -128,7 +131,7 @@ def _go(
             batches,
             order,
             command,
-            _finder(seed),
+            find,
             writer,
             timeout=seconds,
             on_progress=on_progress,
@@ -157,7 +160,7 @@ def _list(numbers: Sequence[int]) -> str:
 def _provenance(
     subject: Subject,
     batches: Sequence[Batch],
-    find: _Find,
+    find: FindSource,
     repeat: int,
     *,
     one_run: bool,
@@ -186,13 +189,10 @@ class _Find:
 
     def __call__(self, origin: str) -> Source:
         if origin not in self._found:
-            self._found[origin] = find_source(origin, seed=self._seed)
+            kind, _, machine = origin.partition(":")
+            options = {"machine": machine, "seed": self._seed} if machine else {}
+            self._found[origin] = find_source(kind, **options)
         return self._found[origin]
-
-
-@cache
-def _finder(seed: int) -> _Find:
-    return _Find(seed)
 
 
 def _as_command(command: Sequence[str] | Command) -> Command:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.series import Course, slices_over_time
 from gnomon.analysis.summary import EventCount, summarise
@@ -83,7 +83,7 @@ def _course_plot(course: Course, infos: tuple[EventInfo, ...]) -> Model:
     for info, colour in zip(shown, COLOURS, strict=False):
         series = course.series[info.name]
         peak = series.peak or 1.0
-        columns = {
+        columns: dict[str, Any] = {
             "x": [end / 1e6 for end in course.ends],
             "y": [float("nan") if rate is None else rate / peak for rate in series.rates],
             "rate": [float("nan") if rate is None else rate for rate in series.rates],
