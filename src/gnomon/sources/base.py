@@ -20,6 +20,7 @@ from gnomon.launch import Command as Command
 from gnomon.recording.model import Provenance, Reading
 
 if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
     from gnomon.events.presets import PresetTable
 
 
@@ -183,6 +184,14 @@ class Source(Protocol):
 
     def default_events(self) -> tuple[Group, ...]:
         """Return a sensible choice of what can be counted here."""
+        ...
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted without taking turns."""
+        ...
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return what costs no counter and tells how alike two runs were; may be nothing."""
         ...
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> Counting:
