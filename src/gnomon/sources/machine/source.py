@@ -12,7 +12,7 @@ from gnomon.events.model import Event, Group, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.machines.pmu.description import load_pmu
-from gnomon.recording.model import Provenance
+from gnomon.recording.model import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
 from gnomon.sources.machine.naming import find_event
@@ -113,7 +113,7 @@ class MachineSource:
             machine=self.machine.name,
             gnomon=__version__,
             python=sys.version.split(maxsplit=1)[0],
-            clock="simulated",
+            clock=SIMULATED_CLOCK,
             created=utc_now(),
             seed=self.seed,
         )
