@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gnomon.machines.watches import Watch
     from gnomon.sources.sampling import MappedFile
 
+_NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted
 _SEEN = {
     "references": "its loads and stores",
     "instructions": "all its instructions",
@@ -65,6 +66,13 @@ class Run(Closing):
     @abstractmethod
     def refusal(self, programmed: Programmed) -> str:
         """Return why an event cannot be counted in this run, empty when it can."""
+
+    def admit(self, programmed: Programmed) -> None:
+        """Prepare what it takes to count an event; before the beginning."""
+
+    def ledger(self) -> Ledger:
+        """Return everything that the machine has counted."""
+        raise UsageError("a signal has no machine behind it: its truth is its own.")
 
     def interrupt(self, signal: int) -> None:
         """End it as a signal would."""
@@ -158,9 +166,14 @@ class ExecutionRun(Run):
                 return reason
         for need in sorted(event.needs - self.program.observed):
             return f"{self.program.name} does not let the machine see {_SEEN[need]}"
-        if event.latency:
-            self._latency.setdefault(programmed.label, self.watch(_latency_watch(programmed)))
         return ""
+
+    def admit(self, programmed: Programmed) -> None:
+        """Prepare what it takes to count an event."""
+        threshold = programmed.event.threshold
+        if programmed.event.latency and threshold is not None:
+            watch = LatencyWatch(threshold, _NEVER, programmed.modes)
+            self._latency[programmed.label] = self.watch(watch)
 
     def look(self, programmed: Programmed) -> Mapping[str, int]:
         """Return how often an event happened so far, in each place."""
@@ -169,12 +182,16 @@ class ExecutionRun(Run):
             return {"system" if event.scope is Scope.SYSTEM else "process": event.constant}
         if event.latency:
             return {"process": self.execution.counted(self._latency[programmed.label])}
-        if self._ledger is None:
-            self._ledger = self.execution.ledger()
-        totals = evaluate(event, self._machine, self._ledger, programmed.modes)
+        totals = evaluate(event, self._machine, self.ledger(), programmed.modes)
         if event.scope is Scope.THREAD and self.program.dynamic:
             totals = totals[: self._born()]
         return _by_place(event.scope, totals, self._machine)
+
+    def ledger(self) -> Ledger:
+        """Return everything that the machine has counted."""
+        if self._ledger is None:
+            self._ledger = self.execution.ledger()
+        return self._ledger
 
     def _born(self) -> int:
         """Return how many threads there were so far: room is kept for many more."""
@@ -185,12 +202,6 @@ class ExecutionRun(Run):
         """Give everything back; may be called again."""
         if self._execution is not None:
             self._execution.close()
-
-
-def _latency_watch(programmed: Programmed) -> LatencyWatch:
-    threshold = programmed.event.threshold
-    assert threshold is not None
-    return LatencyWatch(threshold, modes=programmed.modes)
 
 
 def _by_place(scope: Scope, values: Sequence[int], machine: Machine) -> dict[str, int]:
