@@ -87,9 +87,7 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
-def parse_passing_on(
-    parser: argparse.ArgumentParser, arguments: list[str]
-) -> argparse.Namespace:
+def parse_passing_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """Parse options of ours as far as the first argument that is none; `argv` is the rest."""
     ours = {option: action for action in parser._actions for option in action.option_strings}
     at = 0

@@ -32,9 +32,7 @@ class TracedProgram:
     forks, and programs that it executes, are not traced.
     """
 
-    def __init__(
-        self, launch: Launch, program: Program, method: Method, tracer: _Tracer
-    ) -> None:
+    def __init__(self, launch: Launch, program: Program, method: Method, tracer: _Tracer) -> None:
         self.program = program
         self.method = method
         self._launch = launch

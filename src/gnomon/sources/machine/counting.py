@@ -29,8 +29,6 @@ class MachineCounting(Closing):
     Times are simulated nanoseconds since the start.
     """
 
-    without_process = True
-
     def __init__(
         self, groups: Sequence[Group], run: Run, bench: Bench, *, exact: bool = False
     ) -> None:
@@ -101,6 +99,11 @@ class MachineCounting(Closing):
             Reading(now, label, "process", None, 0, 0, Status.NOT_SUPPORTED)
             for label in self._refused
         )
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a real program runs, which gets signals of the terminal by itself."""
+        return self._run.has_process
 
     @property
     def exit_status(self) -> int | None:

@@ -13,6 +13,7 @@ from gnomon.events.model import Scope
 from gnomon.machines.execution import Execution
 from gnomon.machines.ledger import ALL_MODES
 from gnomon.machines.pmu.recipes import absent, evaluate, recipe
+from gnomon.machines.program import Observed
 from gnomon.machines.watches import LatencyWatch
 from gnomon.sources.base import Closing
 
@@ -39,6 +40,7 @@ _SEEN = {
 class Run(Closing):
     """Something that goes on in simulated time when it is told to."""
 
+    has_process = False
     exit_status: int | None = None
 
     @property
@@ -220,6 +222,8 @@ def _by_place(scope: Scope, values: Sequence[int], machine: Machine) -> dict[str
 class TracedRun(ExecutionRun):
     """A real program whose references are simulated while it runs."""
 
+    has_process = True
+
     def __init__(
         self,
         machine: Machine,
@@ -240,9 +244,17 @@ class TracedRun(ExecutionRun):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is to be said about the trace."""
-        slow = "it is traced by valgrind, which is slow: compile it with `gnomon cc` if you can"
-        own = (slow,) if self._traced.method == "lackey" else ()
-        return (*own, *(text.removesuffix(".") for text in self._traced.warnings))
+        name = self.program.name
+        texts = [text.removesuffix(".") for text in self._traced.warnings]
+        if self._traced.method == "lackey":
+            texts.append(
+                f"{name} is traced by valgrind, which is slow: compile it with `gnomon cc`"
+            )
+        if Observed.INSTRUCTIONS not in self.program.observed:
+            texts.append(
+                f"the machine sees the loads and stores of {name} only: times leave out the rest"
+            )
+        return tuple(texts)
 
     def begin(self) -> None:
         """Build the machine and let the program run."""
