@@ -48,9 +48,13 @@ class Stopper:
         if self._counting is not None:
             if self.requested:
                 self._counting.interrupt(signal.SIGKILL)
-            elif number != signal.SIGINT or not _terminal_interrupts_us():
+            elif number != signal.SIGINT or not self._reached_by_the_terminal():
                 self._counting.interrupt(number)
         self.requested = True
+
+    def _reached_by_the_terminal(self) -> bool:
+        """Whether Ctrl-C goes to the command by itself; one that is simulated has no process."""
+        return getattr(self._counting, "has_process", True) and _terminal_interrupts_us()
 
     @contextmanager
     def installed(self) -> Iterator[Stopper]:

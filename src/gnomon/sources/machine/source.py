@@ -16,13 +16,14 @@ from gnomon.recording.model import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
 from gnomon.sources.machine.naming import find_event
-from gnomon.sources.machine.targets import Bench
+from gnomon.sources.machine.targets import Bench, prepare, run_program
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.program import Program
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
 
@@ -87,7 +88,14 @@ class MachineSource:
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
     ) -> MachineCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
-        return MachineCounting(groups, target, self._bench, exact=exact)
+        return MachineCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
+
+    def open_program(
+        self, groups: Sequence[Group], program: Program, *, exact: bool = False
+    ) -> MachineCounting:
+        """Set up a measurement of a program that was made in Python."""
+        run = run_program(self._bench, program)
+        return MachineCounting(groups, run, self._bench, exact=exact)
 
     def sample(
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
@@ -96,7 +104,13 @@ class MachineSource:
         from gnomon.sources.machine.sampling import MachineSampler
 
         del pages
-        return MachineSampler(samplings, target, self._bench)
+        return MachineSampler(samplings, prepare(self._bench, target), self._bench)
+
+    def sample_program(self, samplings: Sequence[Sampling], program: Program) -> MachineSampler:
+        """Set up sampling of a program that was made in Python."""
+        from gnomon.sources.machine.sampling import MachineSampler
+
+        return MachineSampler(samplings, run_program(self._bench, program), self._bench)
 
     def provenance(self, target: Target) -> Provenance:
         """Return which machine is simulated, with which seed, and what runs on it."""
