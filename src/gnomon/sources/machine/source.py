@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.model import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.machines.pmu.description import load_pmu
+from gnomon.machines.pmu.model import Unit
 from gnomon.recording.model import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
@@ -20,12 +22,15 @@ from gnomon.sources.machine.targets import Bench, prepare, run_program
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.pmu.model import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
+
+_UNCORE = "uncore"
 
 
 class MachineSource:
@@ -83,6 +88,28 @@ class MachineSource:
             for request, verdict in zip(requests, verdicts, strict=True)
             if verdict.countable
         )
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted on the machine's counters."""
+        from gnomon.events import planner
+
+        pmu = self.pmu
+        core = planner.Pmu(
+            pmu.name, pmu.general, len(pmu.fixed), pmu.width, same_modes=pmu.same_modes
+        )
+        uncore = planner.Pmu(_UNCORE, pmu.uncore)
+        wanted = [replace(request, event=self._seated(request.event)) for request in requests]
+        return planner.plan(wanted, core, uncore, anchors=anchors)
+
+    def _seated(self, event: Event) -> Event:
+        """Return an event with the unit that counts it, for the planner."""
+        if find_event(self.pmu, event.name).unit is Unit.UNCORE:
+            return replace(event, encoding=PerfEncoding(_UNCORE, 0, 0))
+        return event
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return nothing: with the same seed all runs are the same."""
+        return ()
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
