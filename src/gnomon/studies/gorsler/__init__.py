@@ -17,5 +17,6 @@ STUDY = Study(
         Experiment("E6", "overflow profiling", f"{__name__}.profiling"),
         Experiment("E7", "what can be counted", f"{__name__}.listing"),
         Experiment("E9", "more events than counters", f"{__name__}.multiplexing"),
+        Experiment("E10", "a sparse matrix product with 16 to 144 threads", f"{__name__}.sweep"),
     ),
 )
