@@ -19,6 +19,7 @@
 #include "perf_ring.hh"
 #include "perf_ticker.hh"
 #include "regions.hh"
+#include "segments_bindings.hh"
 #include "user_read.hh"
 
 namespace nb = nanobind;
@@ -300,6 +301,7 @@ NB_MODULE(_native, m) {
     bind_regions(m);
     bind_program(m);
     bind_machine(m);
+    bind_segments(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,
