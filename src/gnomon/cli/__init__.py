@@ -20,6 +20,7 @@ COMMANDS = {
     "count": "count events while a program runs",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
+    "phases": "find where a program's footprint or events change their course",
     "show": "show a recording",
     "convert": "import and export recordings",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ Floats = NDArray[np.float64]
 
 EXACT_UP_TO = 20_000
 """Points up to which three or more phases are found over all of them at once."""
-_PERFECT = 1e-12  # a share of the squares that counts as nothing: rounding decides below it
+PERFECT = 1e-12
+"""A share of the squares that counts as nothing: below it rounding decides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +31,7 @@ class Problem:
     @property
     def floor(self) -> float:
         """The cost below which a fit is perfect but for rounding."""
-        return _PERFECT * max(_native.segment_cost(self.x, self.y, False), 1e-300)
+        return PERFECT * max(_native.segment_cost(self.x, self.y, False), 1e-300)
 
     def part(self, first: int, last: int) -> Problem:
         """Return the problem of some of the points."""
@@ -72,11 +74,9 @@ def _free(given: Problem, shape: Shape, most: int) -> list[Choice]:
         at, _, cost = _native.best_split(given.x, given.y, line, given.least)
         if most == 2 and at:
             partitions.append((cost, [at]))
-    rows = len(given.y)
     made = []
     for number, (cost, breaks) in enumerate(partitions, 1):
-        parameters = rows * number * (2 if line else 1) + number - 1
-        made.append(_choice(given, number, shape, cost, parameters, tuple(breaks)))
+        made.append(_choice(given, number, shape, cost, tuple(breaks)))
     return made
 
 
@@ -84,13 +84,16 @@ def _hinge(given: Problem) -> list[Choice]:
     at, _, cost = _native.best_hinge(given.x, given.y, given.least)
     if not at:
         return []
-    return [_choice(given, 2, Shape.HINGE, cost, 3 * len(given.y) + 1, (at,))]
+    return [_choice(given, 2, Shape.HINGE, cost, (at,))]
 
 
 def _choice(
-    given: Problem, number: int, shape: Shape, cost: float, parameters: int, breaks: tuple[int, ...]
+    given: Problem, number: int, shape: Shape, cost: float, breaks: tuple[int, ...]
 ) -> Choice:
     values = given.y.size
+    # What each series of a phase takes, and the breaks, which all series share.
+    each = {Shape.LEVELS: number, Shape.LINES: 2 * number, Shape.HINGE: number + 1}[shape]
+    parameters = each * len(given.y) + number - 1
     bic = values * math.log(max(cost, given.floor) / values) + parameters * math.log(given.x.size)
     return Choice(number, shape, cost, parameters, bic, breaks)
 
@@ -104,25 +107,39 @@ def averaged(given: Problem, block: int) -> Problem:
 
 
 def _coarse_then_fine(given: Problem, line: bool, most: int) -> list[tuple[float, list[int]]]:
-    """Return partitions found over means of some points each, every break then set exactly.
-
-    A break is set anew between its neighbours until none moves, so no single one could be
-    better; that all together could be is possible but rare.
-    """
+    """Return partitions found over means of some points each, every break then set exactly."""
     block = -(-given.x.size // (EXACT_UP_TO // 2))
     rough = averaged(given, block)
-    found = []
-    for _, places in _native.partitions(rough.x, rough.y, line, rough.least, most):
-        edges = [0, *(place * block for place in places), given.x.size]
-        moved = True
-        while moved:
-            moved = False
-            for i in range(1, len(edges) - 1):
-                part = given.part(edges[i - 1], edges[i + 1])
-                at, _, _ = _native.best_split(part.x, part.y, line, given.least)
-                if at and edges[i - 1] + at != edges[i]:
-                    edges[i], moved = edges[i - 1] + at, True
-        parts = (given.part(a, b) for a, b in zip(edges, edges[1:], strict=False))
-        cost = sum(_native.segment_cost(part.x, part.y, line) for part in parts)
-        found.append((cost, edges[1:-1]))
-    return found
+    return [
+        _settled(given, line, [place * block for place in places])
+        for _, places in _native.partitions(rough.x, rough.y, line, rough.least, most)
+    ]
+
+
+def without(given: Problem, choice: Choice, number: int) -> Choice:
+    """Return a choice with one break fewer; those beside it find their places anew."""
+    rest = [place for i, place in enumerate(choice.breaks) if i != number]
+    shape = Shape.LINES if choice.shape is Shape.HINGE else choice.shape
+    line = shape is Shape.LINES
+    cost, breaks = _settled(given, line, rest)
+    return _choice(given, choice.phases - 1, shape, cost, tuple(breaks))
+
+
+def _settled(given: Problem, line: bool, breaks: list[int]) -> tuple[float, list[int]]:
+    """Return the cost and the breaks, each set anew between its neighbours until none moves.
+
+    No single one could then be better; that several together could be is possible but rare.
+    """
+    edges = [0, *breaks, given.x.size]
+    moved = True
+    while moved:
+        moved = False
+        for i in range(1, len(edges) - 1):
+            part = given.part(edges[i - 1], edges[i + 1])
+            costs = np.frombuffer(_native.split_costs(part.x, part.y, line, given.least))
+            best = int(np.argmin(costs))
+            if costs[best] < costs[edges[i] - edges[i - 1]]:
+                edges[i], moved = edges[i - 1] + best, True
+    parts = (given.part(a, b) for a, b in pairwise(edges))
+    cost = sum(_native.segment_cost(part.x, part.y, line) for part in parts)
+    return cost, edges[1:-1]

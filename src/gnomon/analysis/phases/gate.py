@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon import _native
-from gnomon.analysis.phases.fit import Problem, averaged
+from gnomon.analysis.phases.fit import PERFECT, Problem, averaged
 
 LEVEL = 0.02
 """A break stands when noise shows one as clear in fewer cases than this."""
@@ -82,9 +82,10 @@ def _p_value_of_one(given: Problem, at: int, line: bool) -> float:
             high = middle
     ratios, _ = _noise(length, _MEMORIES[low], line, given.least)
     value = _share_above(ratios, ratio)
-    if _MEMORIES[low] == 1 and value <= LEVEL:
-        # Steps of a footprint are not normal: few and large ones look like breaks.
-        value = max(value, _share_above(_shuffled(given, at, line), ratio))
+    if value < LEVEL:
+        # Noise of a program is not normal: single outliers and large steps look like breaks.
+        shuffled = _shuffled(given, at, _MEMORIES[low], line)
+        value = max(value, _share_above(shuffled, ratio))
     return value
 
 
@@ -92,17 +93,30 @@ def _share_above(ratios: Floats, ratio: float) -> float:
     return float((1 + np.count_nonzero(ratios >= ratio)) / (1 + len(ratios)))
 
 
-def _shuffled(given: Problem, at: int, line: bool) -> Floats:
-    """Return the statistics of walks that take the steps of the series in random order."""
-    steps = np.diff(given.y[0])
-    steps[at - 1] = np.median(steps)  # the step across the break is the break, not the noise
-    walks = np.zeros((_SHUFFLES, given.x.size))
-    mixed = np.random.default_rng(_SEED).permuted(np.tile(steps, (_SHUFFLES, 1)), axis=1)
-    np.cumsum(mixed, axis=1, out=walks[:, 1:])
-    found = np.frombuffer(_native.segment_trials(given.x, walks, line, given.least))
+def _shuffled(given: Problem, at: int, memory: float, line: bool) -> Floats:
+    """Return the statistics of noise made of the series' own surprises in random order."""
+    rest = given.y[0] - given.y[0].mean()
+    if line:
+        x = given.x - given.x.mean()
+        rest = rest - x * (x @ rest) / (x @ x)
+    surprises = rest.copy()
+    surprises[1:] -= memory * rest[:-1]
+    surprises[0] = surprises[at] = np.median(surprises)  # the latter is the break, not noise
+    draw = np.random.default_rng(_SEED)
+    mixed = draw.permuted(np.tile(surprises, (_SHUFFLES, 1)), axis=1)
+    noise = np.ascontiguousarray(_remembering(mixed.T, memory).T)
+    found = np.frombuffer(_native.segment_trials(given.x, noise, line, given.least))
     without, best, _ = found.reshape(-1, 3).T
-    floor = 1e-12 * max(float(without.max()), 1e-300)
+    floor = max(PERFECT * float(without.max()), 1e-300)
     return np.where(without <= floor, 1.0, without / np.maximum(best, floor))
+
+
+def _remembering(steps: Floats, memory: float) -> Floats:
+    """Return noise in which each value (row) keeps a share of the one before."""
+    noise = steps.copy()
+    for i in range(1, len(steps)):
+        noise[i] += memory * noise[i - 1]
+    return noise
 
 
 @lru_cache(maxsize=128)
@@ -110,11 +124,10 @@ def _noise(length: int, memory: float, line: bool, least: int) -> tuple[Floats, 
     """Return the statistics and the neighbour correlations of simulated noise."""
     least = min(least, length // 2)
     steps = np.random.default_rng(_SEED).normal(size=(length, _TRIALS))
-    noise = np.empty_like(steps)
-    noise[0] = steps[0] if memory == 1 else steps[0] / np.sqrt(1 - memory**2)
-    for i in range(1, length):
-        noise[i] = memory * noise[i - 1] + steps[i]
+    if memory < 1:
+        steps[0] /= np.sqrt(1 - memory**2)
+    noise = np.ascontiguousarray(_remembering(steps, memory).T)
     x = np.arange(length, dtype=np.float64)
-    found = np.frombuffer(_native.segment_trials(x, np.ascontiguousarray(noise.T), line, least))
+    found = np.frombuffer(_native.segment_trials(x, noise, line, least))
     without, best, shown = found.reshape(-1, 3).T
     return without / best, shown.copy()

@@ -89,10 +89,11 @@ def observe(recording: Recording, by: tuple[str, ...], run: int | None) -> Obser
     rows = recording.sql(_SLICES.format(run=int(number), batch=int(batch))).fetchall()
     bounds = next((r for r in recording.runs if (r.run, r.batch) == (number, batch)), None)
     origin, end = _bounds(rows, bounds)
-    infos = {info.name: info for info in recording.events}
+    found = _by_event(rows)
     slices = {
-        event: _slices(infos.get(event, EventInfo(event)), found, origin)
-        for event, found in _by_event(rows).items()
+        info.name: _slices(info, found[info.name], origin)
+        for info in recording.events
+        if info.name in found
     }
     return Observed(slices, origin, end - origin, tuple(warnings))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon import _native
-from gnomon.analysis.phases.fit import EXACT_UP_TO, Problem, choices, problem
+from gnomon.analysis.phases.fit import EXACT_UP_TO, Problem, choices, problem, without
 from gnomon.analysis.phases.gate import LEVEL, p_value
 from gnomon.analysis.phases.model import Break, Choice, PhaseFit, PhaseSeries, Shape
 from gnomon.errors import GnomonError, UsageError
@@ -101,16 +101,22 @@ def _judge(
     if not any(np.ptp(row) > 0 for row in given.y):
         only = next(choice for choice in ranked if choice.phases == 1)
         return [replace(only, chosen=True)], f"one phase: {names} never changes"
-    judged: list[Choice] = []
-    refused: list[Choice] = []
-    for number, choice in enumerate(ranked):
-        weakest = max(_p_values(given, choice), default=None)
+    waiting, judged, seen = list(ranked), [], set()
+    while True:
+        best = min(waiting, key=lambda choice: (choice.bic, choice.phases))
+        waiting.remove(best)
+        seen.add(best.breaks)
+        values = _p_values(given, best)
+        weakest = max(values, default=None)
         if weakest is None or weakest < LEVEL:
-            judged.append(replace(choice, p_value=weakest, chosen=True))
-            return judged + ranked[number + 1 :], _words(judged[-1], refused)
-        refused.append(replace(choice, p_value=weakest))
-        judged.append(refused[-1])
-    raise AssertionError("a single phase always stands")
+            chosen = replace(best, p_value=weakest, chosen=True)
+            considered = [c for c in waiting if c in ranked]
+            return [*judged, chosen, *considered], _words(chosen, judged)
+        judged.append(replace(best, p_value=weakest))
+        # The other breaks may be worth keeping all the same.
+        rest = without(given, best, values.index(weakest))
+        if rest.breaks not in seen and rest.breaks not in (c.breaks for c in waiting):
+            waiting.append(rest)
 
 
 def _words(chosen: Choice, refused: list[Choice]) -> str:
@@ -136,12 +142,7 @@ def _words(chosen: Choice, refused: list[Choice]) -> str:
 
 def _p_values(given: Problem, choice: Choice) -> list[float]:
     line = choice.shape is not Shape.LEVELS
-    values: list[float] = []
-    for number in range(len(choice.breaks)):
-        values.append(p_value(given, choice.breaks, number, line=line))
-        if values[-1] >= LEVEL:
-            break  # one that does not stand is enough
-    return values
+    return [p_value(given, choice.breaks, i, line=line) for i in range(len(choice.breaks))]
 
 
 def _breaks(given: Problem, choice: Choice, series: tuple[PhaseSeries, ...]) -> tuple[Break, ...]:
@@ -217,9 +218,11 @@ def _fit_one(
             level = answer.choice.shape is Shape.LEVELS
             slope = 0.0 if level else float(t @ v / max(t @ t, 1e-300))
             lines.append((middle, float(v.mean()), slope))
+    nothing = 1e-9 * float(np.ptp(y))  # a change this small is rounding
     made = []
-    for (place, value, slope), start, end in zip(lines, edges, edges[1:], strict=False):
+    for (place, value, steepness), start, end in zip(lines, edges, edges[1:], strict=False):
         low, high = max(start, float(x[0])), min(end, float(x[-1]))
+        slope = steepness if abs(steepness) * (high - low) > nothing else 0.0
         first = float(base + value + slope * (low - place))
         last = float(base + value + slope * (high - place))
         made.append(PhaseFit(one.name, first, last, float(slope * per_second), one.unit))
