@@ -82,7 +82,10 @@ template <Shape shape>
 std::vector<Partition> best_partitions(const Centred& data, size_t least, size_t most) {
     const size_t n = data.count();
     std::vector<double> bounds = greedy_costs<shape>(data, least, most);
-    for (double& bound : bounds) bound += 1e-9 * std::abs(bound);  // rounding must not decide
+    // What is too dear for k pieces may be part of more pieces: those that must be long can
+    // cost more together than fewer ones do. Rounding must not decide either.
+    for (size_t k = most - 1; k-- > 0;) bounds[k] = std::max(bounds[k], bounds[k + 1]);
+    for (double& bound : bounds) bound *= 1 + 1e-9;
     std::vector<std::vector<double>> costs(most, std::vector<double>(n + 1, infinite));
     std::vector<std::vector<size_t>> start(most, std::vector<size_t>(n + 1, 0));
     Fit<shape> fit(data);
@@ -123,7 +126,7 @@ std::vector<Partition> best_partitions(const Centred& data, size_t least, size_t
 
 Centred::Centred(const Data& data)
     : count_(data.count), series_(data.series), origin_(data.count ? data.x[0] : 0),
-      step_(1), x_(data.count), y_(data.count * data.series) {
+      step_(1), given_(data.x), x_(data.count), y_(data.count * data.series) {
     if (count_ > 1) step_ = (data.x[count_ - 1] - origin_) / static_cast<double>(count_ - 1);
     if (!(step_ > 0)) step_ = 1;
     for (size_t i = 0; i < count_; ++i) x_[i] = (data.x[i] - origin_) / step_;
@@ -131,6 +134,10 @@ Centred::Centred(const Data& data)
         const double* from = data.y + s * count_;
         for (size_t i = 0; i < count_; ++i) y_[s * count_ + i] = from[i] - from[0];
     }
+}
+
+double Centred::between(size_t point, double x) const {
+    return std::clamp(origin_ + x * step_, given_[point - 1], given_[point]);
 }
 
 double whole_cost(const Centred& data, Shape shape) {
@@ -146,7 +153,7 @@ std::vector<double> split_costs(const Centred& data, Shape shape, size_t least) 
 Split best_split(const Centred& data, Shape shape, size_t least) {
     Split split = lowest(split_costs(data, shape, least));
     if (split.at)
-        split.where = data.time((data.x()[split.at - 1] + data.x()[split.at]) / 2);
+        split.where = data.between(split.at, (data.x()[split.at - 1] + data.x()[split.at]) / 2);
     return split;
 }
 

@@ -30,11 +30,13 @@ class Centred {
     size_t series() const { return series_; }
     const double* x() const { return x_.data(); }
     const double* y(size_t series = 0) const { return y_.data() + series * count_; }
-    double time(double x) const { return origin_ + x * step_; }
+    // A centred x between two points, the first of which is before `point`, as it was given.
+    double between(size_t point, double x) const;
 
   private:
     size_t count_, series_;
     double origin_, step_;
+    const double* given_;
     std::vector<double> x_, y_;
 };
 

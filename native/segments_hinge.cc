@@ -117,7 +117,7 @@ class Hinges {
                          a.slope - b.slope);
         }
         const double place = meeting.best(0, data_.x()[i] - origin);
-        return {i, data_.time(origin + place), left.cost + right.cost + meeting(place)};
+        return {i, data_.between(i, origin + place), left.cost + right.cost + meeting(place)};
     }
 
   private:
