@@ -39,7 +39,7 @@ def split(
     exactly: int | None,
 ) -> Answer:
     """Return the phases of the series: the best by BIC of those whose every break stands."""
-    _check(series, max_phases, min_points, exactly)
+    _check(series, min_points)
     given = problem(series[0].times, [one.values for one in series], min_points)
     most = exactly or max_phases
     warnings = []
@@ -69,13 +69,7 @@ def split(
     )
 
 
-def _check(
-    series: tuple[PhaseSeries, ...], max_phases: int, min_points: int, exactly: int | None
-) -> None:
-    if max_phases < 1 or (exactly is not None and exactly < 1):
-        raise UsageError("there is at least one phase: ask for 1 or more.")
-    if min_points < 3:
-        raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
+def _check(series: tuple[PhaseSeries, ...], min_points: int) -> None:
     for one in series:
         if one.times.shape != one.values.shape or one.times.ndim != 1:
             raise UsageError(f"{one.name}: times and values must be two rows of the same length.")
