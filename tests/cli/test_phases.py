@@ -40,9 +40,13 @@ def test_a_ramp_then_computing_are_two_phases(gnomon: Run, folder: Path) -> None
     assert 0.35e9 < level["start"] < 0.75e9
     assert ramp["fits"][0]["slope"] > 200e6
     assert abs(level["fits"][0]["slope"]) < 20e6
-    rates = [next(c["rate"] for c in p["counts"] if "page-faults" in c["event"]) for p in (ramp, level)]
+    rates = [
+        next(c["rate"] for c in p["counts"] if "page-faults" in c["event"]) for p in (ramp, level)
+    ]
     assert rates[0] > 10 * rates[1]
-    assert len(gnomon("phases", "run", "--by", "page-faults", "--json").json["results"]["phases"]) > 1
+    assert (
+        len(gnomon("phases", "run", "--by", "page-faults", "--json").json["results"]["phases"]) > 1
+    )
 
 
 def test_json_has_the_envelope_and_every_choice(gnomon: Run) -> None:

@@ -143,10 +143,10 @@ def test_a_process_that_has_ended_has_none() -> None:
 
 
 def test_descriptors_are_given_back() -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(10):
         _native.Footprint(os.getpid()).read()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_recording_has_levels_as_changes_beside_counts(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_recording_has_levels_as_changes_beside_counts(tmp_path: Path) -> None
         assert recording.count(event=SIZE) == len(changes)
     levels = [sum(changes[: i + 1]) for i in range(len(changes))]
     # Before its exec the command is a copy of this process, which is far larger.
-    assert 0 < min(levels)
+    assert min(levels) > 0
     assert levels[3] < 40 * MIB
     assert max(levels) > 60 * MIB
 

@@ -127,7 +127,7 @@ def test_what_the_recording_lacks_is_said(tmp_path: Path) -> None:
     info = (EventInfo("page-faults"),)
     with gn.RecordingWriter(tmp_path / "r.gnomon", Provenance("perf"), events=info) as writer:
         writer.append([Reading(1, "page-faults", "process", 1, 1, 1, Status.COUNTED)])
-    with pytest.raises(UsageError, match="no footprint: record one .* --by page-faults"):
+    with pytest.raises(UsageError, match=r"no footprint: record one .* --by page-faults"):
         gn.phases(tmp_path / "r.gnomon")
     with pytest.raises(UsageError, match="'cycles' is not in the recording: it has page-faults"):
         gn.phases(tmp_path / "r.gnomon", by="cycles")
@@ -138,7 +138,7 @@ def test_what_the_recording_lacks_is_said(tmp_path: Path) -> None:
 def test_series_that_share_no_times_are_refused(tmp_path: Path) -> None:
     path = _record(tmp_path / "r.gnomon", _ramp(60, 20), [1] * 300, tick=TICK // 7)
     path2 = _record(tmp_path / "s.gnomon", _ramp(6, 6), [1] * 3, tick=TICK * 100)
-    with pytest.raises(GnomonError, match="too few to split|not read at the same times"):
+    with pytest.raises(GnomonError, match=r"too few to split|not read at the same times"):
         gn.phases(path, by="footprint,page-faults")
     with pytest.raises(GnomonError, match="not read at the same times"):
         gn.phases(path2, by="footprint,page-faults")

@@ -1,8 +1,8 @@
 """Phases of a program: where its footprint, or any other series, changes its course.
 
-    result = gn.phases("run.gnomon")
-    for phase in result.phases:
-        print(phase.start, phase.end, phase.fits[0].slope, phase.count("page-faults").rate)
+result = gn.phases("run.gnomon")
+for phase in result.phases:
+    print(phase.start, phase.end, phase.fits[0].slope, phase.count("page-faults").rate)
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def phases(
         on_run=on_run,
     ) as (recording, counted):
         result = _of_recording(recording, names, None, options)
-    return replace(
-        result, exit_status=counted.exit_status, interrupted=counted.interrupted
-    )
+    return replace(result, exit_status=counted.exit_status, interrupted=counted.interrupted)
 
 
 class _Options:

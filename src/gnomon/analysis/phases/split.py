@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,7 +96,9 @@ def _judge(
     if not any(np.ptp(row) > 0 for row in given.y):
         only = next(choice for choice in ranked if choice.phases == 1)
         return [replace(only, chosen=True)], f"one phase: {names} never changes"
-    waiting, judged, seen = list(ranked), [], set()
+    waiting = list(ranked)
+    judged: list[Choice] = []
+    seen: set[tuple[int, ...]] = set()
     while True:
         best = min(waiting, key=lambda choice: (choice.bic, choice.phases))
         waiting.remove(best)
@@ -206,7 +209,7 @@ def _fit_one(
         value, before, after = np.linalg.lstsq(columns, y, rcond=None)[0]
         lines = [(place, value, before / scale), (place, value, after / scale)]
     else:
-        for first, last in zip(points, points[1:], strict=False):
+        for first, last in itertools.pairwise(points):
             middle = float(x[first:last].mean())
             t, v = x[first:last] - middle, y[first:last]
             level = answer.choice.shape is Shape.LEVELS
@@ -217,7 +220,7 @@ def _fit_one(
     for (place, value, steepness), start, end in zip(lines, edges, edges[1:], strict=False):
         low, high = max(start, float(x[0])), min(end, float(x[-1]))
         slope = steepness if abs(steepness) * (high - low) > nothing else 0.0
-        first = float(base + value + slope * (low - place))
-        last = float(base + value + slope * (high - place))
-        made.append(PhaseFit(one.name, first, last, float(slope * per_second), one.unit))
+        begin = float(base + value + slope * (low - place))
+        finish = float(base + value + slope * (high - place))
+        made.append(PhaseFit(one.name, begin, finish, float(slope * per_second), one.unit))
     return made
