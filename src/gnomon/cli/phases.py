@@ -23,6 +23,7 @@ from gnomon.sources.base import Command
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon phases`."""
+    parser.usage = "gnomon phases [OPTIONS] REC\n       gnomon phases [OPTIONS] -- CMD"
     parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
     parser.add_argument(
         "--by",
