@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.phases import PhaseSeries, phases
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
@@ -32,6 +33,7 @@ _HOMES = {
     "EventSet": "gnomon.instrument.eventset",
     "GnomonError": "gnomon.errors",
     "PerfSource": "gnomon.sources.perf",
+    "PhaseSeries": "gnomon.analysis.phases",
     "Process": "gnomon.sources.base",
     "PythonProfile": "gnomon.instrument.profile",
     "Recording": "gnomon.recording",
@@ -39,6 +41,7 @@ _HOMES = {
     "Thread": "gnomon.sources.base",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
+    "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
 }
@@ -49,6 +52,7 @@ __all__ = [
     "EventSet",
     "GnomonError",
     "PerfSource",
+    "PhaseSeries",
     "Process",
     "PythonProfile",
     "Recording",
@@ -56,6 +60,7 @@ __all__ = [
     "Thread",
     "count",
     "diagnose",
+    "phases",
     "profile",
     "region",
 ]

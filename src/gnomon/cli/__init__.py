@@ -22,6 +22,7 @@ COMMANDS = {
     "record": "count events over time into a recording",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
+    "phases": "find where a program's footprint or events change their course",
     "show": "show a recording",
     "convert": "import and export recordings",
     "report": "write a report of recordings as one HTML file",
