@@ -82,15 +82,15 @@ def _run(arguments: list[str]) -> int:
     parser = command_parser(name, module.__doc__ or "", json=not passes_on)
     module.configure(parser)
     if passes_on:
-        code: int = module.run(parse_passing_on(parser, arguments[1:]))
-        return code
-    own, command = split_command(arguments[1:])
-    options = parser.parse_args(own)
-    if command is not None:
-        if not hasattr(options, "argv"):
-            parser.error("this command takes no program to run after --")
-        options.argv = command
-    code = module.run(options)
+        options = parse_passing_on(parser, arguments[1:])
+    else:
+        own, command = split_command(arguments[1:])
+        options = parser.parse_args(own)
+        if command is not None:
+            if not hasattr(options, "argv"):
+                parser.error("this command takes no program to run after --")
+            options.argv = command
+    code: int = module.run(options)
     return code
 
 

@@ -1,7 +1,7 @@
 """The sparse matrix product of the case study, on a machine that is scaled down with its matrix.
 
 The document's matrix of about 320 MB is 80 times as large as the second-level cache. Cache and
-matrix are both divided by 32 here, and the first-level caches are not. The distribution of row
+matrix are both divided by 64 here, and the first-level caches are not. The distribution of row
 lengths was not published. The one chosen has rows that become shorter from the first to the last,
 so that of 64 equal numbers of rows the first is about a fifth more work than the mean: without
 such an imbalance more threads than strands gain nothing.
@@ -18,7 +18,7 @@ from gnomon.machines.model import Machine
 from gnomon.machines.workloads import build
 from gnomon.studies.gorsler.runs import MACHINE
 
-SCALE = 32
+SCALE = 64
 FOOTPRINT = 80  # times the second-level cache
 THREADS = (16, 32, 64, 80, 96, 112, 128, 144)
 KERNELS = {"plain": "y_Ax_omp", "block": "y_Ax_omp_block", "block-int": "y_Ax_omp_block_int"}

@@ -6,10 +6,11 @@ Figures are lost from the document and only its prose remains, so no verdict is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import fmean
+from math import sqrt
+from statistics import fmean, stdev
 
 from gnomon.studies.gorsler.smxv import KERNELS, SCALE, SKEW, THREADS, Outcome, Product, multiply
 from gnomon.studies.model import Row
@@ -21,8 +22,8 @@ STRANDS = 64
 _PEAKS = {"plain": (144,), "block": (112, 128), "block-int": (128,)}
 _OVERSUBSCRIBED = (112, 128)
 _COMPARED = (STRANDS, *_OVERSUBSCRIBED)
-_NOISE_NS = 100_000.0
-_NOISY_RUNS = 3
+_NOISE_NS = 50_000.0
+_NOISY_RUNS = 8
 _FLAT = 0.05  # what still counts as not growing
 _SMALL = 0.01  # a gain that may be chance
 
@@ -118,10 +119,10 @@ def _gain_row(name: str, sweep: Sweep) -> Row:
     )
 
 
-def _gain(sweep: Sweep) -> float:
-    """Return by how much the best of more threads than strands is faster than 64."""
+def _gain(sweep: Sweep, over: int = STRANDS) -> float:
+    """Return by how much the best of more threads than strands is faster than another number."""
     best = max(each.mflops for threads, each in sweep.items() if threads > STRANDS)
-    return best / sweep[STRANDS].mflops - 1
+    return best / sweep[over].mflops - 1
 
 
 def _alike(block: Sweep, integers: Sweep) -> Row:
@@ -166,22 +167,27 @@ def _block(seed: int, product: Product) -> Sweep:
 
 
 def _noise_row(seed: int) -> Row:
-    """Return whether other work on the machine makes more threads faster, and 60 faster still."""
+    """Return whether other work on the machine makes more threads faster than 64, but not than 60.
+
+    Where the noise falls is random, so that one run says little.
+    """
     noisy = Product(skew=0.0, noise_ns=_NOISE_NS)
-    runs = range(seed, seed + _NOISY_RUNS)
-    gain = fmean(_gain(_block(each, noisy)) for each in runs)
-    over_fewer = fmean(_gain_over_fewer(each, noisy) for each in runs)
+    runs = [
+        {t: multiply(replace(noisy, threads=t), seed + i) for t in (60, *_COMPARED)}
+        for i in range(_NOISY_RUNS)
+    ]
+    gain, error = _mean([_gain(each) for each in runs])
+    over_60, error_60 = _mean([_gain(each, 60) for each in runs])
     return _row(
-        "H3, other work when all strands are busy: gain over 60 threads",
+        "H3, other work when all strands are busy: gain over 64 threads",
         None,
-        f"{over_fewer:+.1%}",
-        true=gain > _SMALL >= over_fewer,
-        tolerance=f"at most {_SMALL:.0%}",
-        note=f"{gain:+.1%} over 64, {_NOISY_RUNS} runs: if other work takes a whole strand",
+        f"{gain:+.1%} ± {error:.1%}",
+        true=gain > 2 * error and over_60 <= 2 * error_60,
+        tolerance="above 2 standard errors, and not over 60 threads",
+        note=f"{over_60:+.1%} ± {error_60:.1%} over 60; {_NOISY_RUNS} runs, noise of one strand",
     )
 
 
-def _gain_over_fewer(seed: int, product: Product) -> float:
-    fewer = multiply(replace(product, threads=60), seed).mflops
-    more = max(multiply(replace(product, threads=t), seed).mflops for t in _OVERSUBSCRIBED)
-    return more / fewer - 1
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    """Return a mean and its standard error."""
+    return fmean(values), stdev(values) / sqrt(len(values))

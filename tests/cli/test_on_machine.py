@@ -1,0 +1,126 @@
+"""`--on MACHINE`: counting, recording, sampling and listing on simulated machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gnomon.recording import Recording
+
+from .running import ENVELOPE, Run, one_sentence
+
+UPDATE = ("workload:matrix-update", "size=20")
+FP = 20 * 20 * 3
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_counts_are_exact_and_labelled_simulated(gnomon: Run) -> None:
+    words = ("count", "--on", "niagara2", "-e", "Instr_FGU_arithmetic")
+    outcome = gnomon(*words, "--", *UPDATE)
+    assert outcome.code == 0
+    assert outcome.out.startswith("SIMULATED workload:matrix-update size=20: counted by machine")
+    assert f"{FP:,}" in outcome.out
+    assert "of simulated time elapsed" in outcome.out
+    content = gnomon(*words, "--json", "--", *UPDATE).json
+    assert set(content) == ENVELOPE
+    assert (content["source"], content["simulated"]) == ("machine", True)
+    assert content["results"][0]["value"] == FP
+
+
+def test_the_same_seed_counts_the_same_and_times_are_the_machines(gnomon: Run) -> None:
+    words = ("count", "--on", "laptop", "--seed", "5", "--", "workload:random", "size=64KiB")
+    assert gnomon(*words).out == gnomon(*words).out
+
+
+def test_each_thread_has_a_line_where_it_is_bound(gnomon: Run) -> None:
+    outcome = gnomon(
+        *("count", "--on", "niagara2", "-e", "Instr_FGU_arithmetic", "--per-scope", "--json"),
+        *("--", *UPDATE, "threads=2", "cpus=0,8"),
+    )
+    rows = outcome.json["results"]
+    assert [(row["scope"], row["value"]) for row in rows] == [("thread/0", FP), ("thread/1", FP)]
+
+
+def test_portable_names_have_the_profile_that_is_asked_for(gnomon: Run) -> None:
+    def branches(profile: str) -> int:
+        outcome = gnomon(
+            *("count", "--on", "niagara2", "-e", "PAPI_BR_CN", "--preset-profile", profile),
+            *("--json", "--", *UPDATE),
+        )
+        value = outcome.json["results"][0]["value"]
+        assert isinstance(value, int)
+        return value
+
+    # The published table adds taken branches to all branches.
+    assert branches("thesis") > branches("corrected")
+
+
+def test_a_recording_is_labelled_simulated(gnomon: Run) -> None:
+    outcome = gnomon("record", "--on", "niagara2", "-i", "1us", "--", *UPDATE)
+    assert outcome.code == 0
+    with Recording.open("matrix-update.gnomon") as recording:
+        origin = recording.provenance
+        assert (origin.simulated, origin.machine, origin.seed) == (True, "niagara2", 1)
+        assert (origin.clock, origin.interval) == ("simulated", 1000)
+    assert "SIMULATED" in gnomon("show", "matrix-update.gnomon").out
+
+
+def test_a_profile_names_statements_and_says_simulated(gnomon: Run) -> None:
+    words = ("profile", "--on", "niagara2", "-e", "Instr_FGU_arithmetic", "-c", "100")
+    outcome = gnomon(*words, "--", *UPDATE)
+    assert outcome.out.startswith("SIMULATED on niagara2")
+    assert "update element" in outcome.out
+    content = gnomon(*words, "--json", "--", *UPDATE).json
+    assert (content["source"], content["simulated"]) == ("machine", True)
+
+
+def test_events_of_a_machine_are_listed_and_looked_up(gnomon: Run) -> None:
+    listing = gnomon("events", "--on", "niagara2")
+    assert listing.out.startswith("SIMULATED niagara2")
+    content = gnomon("events", "--on", "niagara2", "--json").json
+    assert content["simulated"] is True
+    assert len(content["results"]) == 42
+    assert "read " in gnomon("events", "--on", "niagara2", "DC_miss").out
+    presets = gnomon("events", "--on", "niagara2", "--presets", "--available")
+    assert "24 of 24" in presets.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("count", "--on", "laptpo", "--", *UPDATE), "laptop"),
+        (("count", "--on", "laptop", "--", "workload:traid"), "triad"),
+        (("count", "--on", "laptop", "--", *UPDATE, "sise=3"), "size"),
+        (("count", "--on", "laptop", "--", *UPDATE, "cpus=99"), "16 threads"),
+        (("count", "--on", "laptop", "--", *UPDATE, "cpus=0-3"), "names 4"),
+        (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "seed -1"),
+        (("count", "--seed", "3", "--", "true"), "--on"),
+        (("record", "--preset-profile", "x", "--", "true"), "--on"),
+        (("count", "--on", "laptop", "--source", "perf", "--", *UPDATE), "choose one"),
+        (("count", "--on", "laptop", "-p", "1"), "give it a command"),
+        (("count", "--on", "laptop", "-a", "-d", "1s"), "give it a command"),
+        (("count", "--on", "niagara2", "-e", "DC_mis", "--", *UPDATE), "DC_miss"),
+        (("profile", "--on", "nigara2", "--", *UPDATE), "niagara2"),
+        (("events", "--on", "niagara2", "--plan"), "--plan"),
+        (("events", "--on", "niagara2", "--from", "x"), "--from"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(
+    gnomon: Run, words: tuple[str, ...], said: str
+) -> None:
+    outcome = gnomon(*words)
+    assert outcome.code == 2
+    assert one_sentence(outcome.err), outcome.err
+    assert said in outcome.err
+    assert list(Path().iterdir()) == []
+
+
+def test_no_event_that_fits_a_pattern_has_the_nearest_one(gnomon: Run) -> None:
+    outcome = gnomon("events", "--on", "niagara2", "DC_mizz")
+    assert outcome.code == 1
+    assert "DC_miss" in outcome.err
