@@ -37,6 +37,13 @@ def test_a_machine_shows_distances_along_the_shortest_way(gnomon: Run) -> None:
     assert results["latency_ns"][0] == [30, 100, 170, 100]
     assert results["gb_per_s"][1] == [15, 45, 15, 15]
     assert results["l3"]["ways"] == 16
+    assert results["counters"]["general"] == 4
+
+
+def test_a_machine_shows_its_counters(gnomon: Run) -> None:
+    out = gnomon("machine", "show", "niagara2").out
+    assert "2 general counters of 32 bits a thread; 42 events" in out
+    assert "strands in 2 groups" in out
 
 
 def test_memory_that_is_not_there_has_no_distance(gnomon: Run, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import sys
 
 from gnomon.machines.description import load_machine, machine_names
 from gnomon.machines.model import Machine
+from gnomon.machines.pmu.description import load_pmu
 from gnomon.recording.exporters import free_name, write_file
 from gnomon.views.envelope import envelope
 from gnomon.views.machine import (
@@ -62,12 +63,14 @@ def _list(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     machine = load_machine(options.name)
+    pmu = load_pmu(machine.pmu)
     if options.svg is not None:
         _draw(machine, options.svg, force=options.force)
     if options.json:
-        print(envelope("machine", machine_as_json(machine), source="machine", simulated=True))
+        results = machine_as_json(machine, pmu)
+        print(envelope("machine", results, source="machine", simulated=True))
         return 0
-    print_machine(machine, sys.stdout)
+    print_machine(machine, pmu, sys.stdout)
     if options.svg is not None:
         print(f"\n  drawn in {options.svg}")
     return 0

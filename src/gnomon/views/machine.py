@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gnomon.machines.distances import Matrix, distances
-from gnomon.machines.model import Cache, Machine, Tlb
+from gnomon.machines.model import Cache, Machine, Pipeline, Tlb
+from gnomon.machines.pmu.model import Pmu
 from gnomon.units import format_bytes
 from gnomon.views.table import Column, Table
 from gnomon.views.topology import draw_topology
@@ -63,16 +64,24 @@ def machines_as_json(machines: Sequence[Machine]) -> list[dict[str, Any]]:
     ]
 
 
-def machine_as_json(machine: Machine) -> dict[str, Any]:
-    """Return all that describes a machine, and the distances of its nodes."""
-    return asdict(machine) | asdict(distances(machine))
+def machine_as_json(machine: Machine, pmu: Pmu) -> dict[str, Any]:
+    """Return all that describes a machine, its counters, and the distances of its nodes."""
+    counters = {
+        "title": pmu.title,
+        "general": pmu.general,
+        "fixed": list(pmu.fixed),
+        "uncore": pmu.uncore,
+        "width": pmu.width,
+        "events": list(pmu.events),
+    }
+    return asdict(machine) | {"counters": counters} | asdict(distances(machine))
 
 
-def print_machine(machine: Machine, stream: TextIO) -> None:
+def print_machine(machine: Machine, pmu: Pmu, stream: TextIO) -> None:
     """Write all that describes a machine, with a drawing of its topology."""
     title = f": {machine.title}" if machine.title else ""
     stream.write(f"{machine.name}{title} (simulated machine)\n\n")
-    stream.writelines(f"  {label:<9} {text}\n" for label, text in _facts(machine))
+    stream.writelines(f"  {label:<9} {text}\n" for label, text in _facts(machine, pmu))
     stream.write("\n")
     stream.writelines(line + "\n" for line in draw_topology(machine))
     stream.write("\n")
@@ -85,7 +94,7 @@ def print_machine(machine: Machine, stream: TextIO) -> None:
         _print_distances(machine, stream)
 
 
-def _facts(machine: Machine) -> list[tuple[str, str]]:
+def _facts(machine: Machine, pmu: Pmu) -> list[tuple[str, str]]:
     core = machine.core
     threads = f", {machine.threads} threads" if core.threads > 1 else ""
     waits = "waits for every load" if core.blocking else f"{core.outstanding} misses under way"
@@ -98,13 +107,36 @@ def _facts(machine: Machine) -> list[tuple[str, str]]:
             "thread",
             f"{waits}, {core.issue_cycles:g} cycle{'s' * (core.issue_cycles != 1)} an operation",
         ),
+        ("pipeline", _pipeline(machine)),
         ("prefetch", ahead),
         ("memory", _memory(machine)),
         ("pages", f"{format_bytes(machine.translation.page)}, placed by {machine.placement}"),
     ]
+    facts.append(("PMU", _counters(pmu)))
     if not machine.cache_remote:
         facts.append(("remote", f"not cached; a write costs {machine.posted_write_ns:g} ns"))
     return facts
+
+
+def _pipeline(machine: Machine) -> str:
+    """Return what the threads of a core do to each other."""
+    core = machine.core
+    match core.pipeline:
+        case Pipeline.CMT:
+            return f"strands in {core.thread_groups} groups that issue in turn (cmt)"
+        case Pipeline.SMT:
+            return "threads of a core slow each other down (smt)"
+        case _:
+            return "threads do not disturb each other (simple)"
+
+
+def _counters(pmu: Pmu) -> str:
+    """Return how many events a PMU counts at a time, and of how many."""
+    parts = [f"{pmu.general} general"]
+    parts += [f"{len(pmu.fixed)} fixed"] if pmu.fixed else []
+    node = f", {pmu.uncore} a node" if pmu.uncore else ""
+    number = " and ".join(parts)
+    return f"{number} counters of {pmu.width} bits a thread{node}; {len(pmu.events)} events"
 
 
 def _memory(machine: Machine) -> str:
