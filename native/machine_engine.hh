@@ -86,12 +86,21 @@ class Engine {
   private:
     static constexpr size_t units = 2;  // of a core, shared by its groups: LSU and FGU
     static constexpr size_t most_groups = 4;
+    static constexpr size_t most_strands = 16;
     enum class Unit : uint8_t { lsu, fgu, none };
 
     struct Hardware {
         Task* task = nullptr;
         Task* last = nullptr;  // what it ran before
         uint32_t core = 0, node = 0, group = 0;
+    };
+    // Cycles in which strands took turns at simple work, as long as nothing came between.
+    struct Rounds {
+        int64_t first = 0, cycles = 0;
+        uint64_t ready = 0;                           // strands, as bits
+        std::array<uint32_t, most_groups> size{};     // strands of a group
+        std::array<uint32_t, most_strands> rank{};    // of a strand in its group
+        std::array<int64_t, most_strands> issued{};   // its last instruction before
     };
     // A core as the scheduler of tasks and the pipeline see it.
     struct CoreState {
@@ -101,6 +110,7 @@ class Engine {
         // For strands, in cycles:
         int64_t next = 0;  // the first that is not simulated yet
         int64_t busy = 0;  // how many had a strand that could issue
+        Rounds rounds;     // the latest, if they end at `next`
         std::array<std::array<int64_t, most_groups>, units> used{};  // by a group, the last time
     };
     struct Strand {
@@ -154,6 +164,11 @@ class Engine {
     Tick solo_cost(Code code) const {
         return spec_.cost[static_cast<size_t>(code) - static_cast<size_t>(Code::integer)];
     }
+    static uint64_t& class_count(Task& task, Code code) {
+        const size_t number = static_cast<size_t>(code) - static_cast<size_t>(Code::integer);
+        return task.count(
+            static_cast<LedgerCount>(static_cast<size_t>(LedgerCount::integer) + number));
+    }
     Tick shared_cost(Task& task, const Op& op, uint32_t running);
     template <bool Watched>
     void follow_code(Task& task, Thread& thread, const Op& op) {
@@ -167,7 +182,9 @@ class Engine {
 
     // machine_engine_strand.cc
     template <bool Watched>
-    void run_core(uint32_t core, Tick end);
+    void run_core(uint32_t core, Tick end, Tick cut);
+    template <bool Watched>
+    uint64_t prepare_all(const CoreState& core, int64_t cycle);
     template <bool Watched>
     bool prepare(uint32_t hardware, int64_t cycle);
     Unit unit_of(Code code) const;
@@ -175,7 +192,15 @@ class Engine {
     template <bool Watched>
     void issue(uint32_t hardware, int64_t cycle);
     int64_t next_cycle(const CoreState& core) const;
-    int64_t issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick end);
+    bool issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick cut);
+    void set_rounds(CoreState& core, int64_t cycles);
+    void rewind(CoreState& core, Tick now);
+    using Chosen = std::array<uint32_t, most_groups>;  // strands, or nowhere
+    void arbitrate(CoreState& core, int64_t cycle, uint64_t ready, Chosen& chosen);
+    // How many cycles begin before a time.
+    static int64_t cycles_before(Tick time) {
+        return time / ticks_per_cycle + (time % ticks_per_cycle > 0);
+    }
 
     // machine_engine_sync.cc: what is no instruction; `gone` when others may act now
     Step control(Task& task, Thread& thread, const Op& op);

@@ -40,8 +40,10 @@ void Engine::run_on(Task& task, uint32_t id, Tick now) {
     Hardware& place = hardware_[id];
     Thread& thread = system_.thread(id);
     thread.time = std::max(thread.time, now);
-    if (spec_.pipeline == Pipeline::cmt)
+    if (spec_.pipeline == Pipeline::cmt) {
+        rewind(cores_[place.core], thread.time);
         thread.time = std::max(thread.time, cores_[place.core].next * ticks_per_cycle);
+    }
     change_running(id, 1, thread.time);
     // Who comes back to find everything as it was need not be switched to.
     if (place.last && place.last != &task) thread.time += spec_.switch_cost;
