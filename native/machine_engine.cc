@@ -78,6 +78,10 @@ void Engine::arrange(uint32_t actor) {
     } else if (hardware_[actor].task) {
         time = system_.thread(actor).time;
     }
+    act_at(actor, time);
+}
+
+void Engine::act_at(uint32_t actor, Tick time) {
     if (time == never)
         turns_.remove(actor);
     else
@@ -147,8 +151,8 @@ void Engine::take_turn(Tick until) {
         end = std::min(end, slice_end);
         watches_.any() ? run_thread<true>(turn.actor, end, cut)
                        : run_thread<false>(turn.actor, end, cut);
+        arrange(turn.actor);
     }
-    arrange(turn.actor);
 }
 
 // Pulls the next operations of a task; false when there are none, at least now.

@@ -30,6 +30,8 @@ namespace gnomon::machine {
 constexpr size_t instruction_classes =
     static_cast<size_t>(Code::other) - static_cast<size_t>(Code::integer) + 1;
 
+constexpr Tick solo_speed = 1'000'000;
+
 enum class Pipeline : uint8_t {
     simple,  // threads of a core do not disturb each other
     smt,     // all are slower the more there are
@@ -40,7 +42,7 @@ struct EngineSpec {
     Pipeline pipeline = Pipeline::simple;
     uint32_t groups = 1;                             // of a core's strands
     std::array<Tick, instruction_classes> cost{};    // of one instruction to its thread
-    std::vector<uint32_t> speeds;                    // of each of n threads of a core, millionths
+    std::vector<uint32_t> speeds;                    // of each of n threads of a core, in solo_speed
     Tick mispredict = 0;
     uint64_t text_base = 0;       // where the code of site 0 would be
     uint32_t text_bytes = 4;      // of a site
@@ -139,6 +141,7 @@ class Engine {
     // machine_engine.cc
     uint32_t actor_of(uint32_t hardware) const;
     void arrange(uint32_t actor);
+    void act_at(uint32_t actor, Tick time);
     Tick next_event() const;
     void take_turn(Tick until);
     void look_for_returned();
@@ -168,6 +171,11 @@ class Engine {
         const size_t number = static_cast<size_t>(code) - static_cast<size_t>(Code::integer);
         return task.count(
             static_cast<LedgerCount>(static_cast<size_t>(LedgerCount::integer) + number));
+    }
+    // What costs a thread so much alone, when so many threads of an SMT core run.
+    Tick slowed(Tick cost, uint32_t running) const {
+        const Tick speed = spec_.speeds[running - 1];
+        return std::max<Tick>(1, (cost * solo_speed + speed / 2) / speed);
     }
     Tick shared_cost(Task& task, const Op& op, uint32_t running);
     template <bool Watched>
@@ -220,6 +228,7 @@ class Engine {
     void run_on(Task& task, uint32_t hardware, Tick now);
     uint32_t idle_place(const Task& task, Tick now) const;
     bool somebody_waits_for(uint32_t hardware) const;
+    bool is_finished(Task& task);
     bool end_slice(uint32_t hardware);
     void change_running(uint32_t hardware, int change, Tick now);
     void process_event();

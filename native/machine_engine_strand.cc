@@ -107,6 +107,14 @@ uint32_t Engine::choose_strand(const CoreState& core, uint32_t group, uint64_t r
 // This may go beyond the turn of the core, as it concerns no other core; should one wake a
 // strand of this core meanwhile, `rewind` takes back what would come later.
 bool Engine::issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick cut) {
+    for (uint64_t rest = ready; rest; rest &= rest - 1) {
+        const uint32_t id = core.first + static_cast<uint32_t>(std::countr_zero(rest));
+        const Task& task = *hardware_[id].task;
+        const Op& op = task.buffer[task.at];
+        const bool plain = op.code == Code::integer || op.code == Code::special ||
+                           op.code == Code::other;
+        if (!plain || op.value < 3 || solo_cost(op.code) > ticks_per_cycle) return false;
+    }
     Rounds rounds;
     rounds.first = cycle;
     int64_t cycles = cycles_before(cut) - cycle;
@@ -120,14 +128,11 @@ bool Engine::issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick c
             cycles = std::min(cycles, cycles_before(system_.thread(id).time) - cycle);
             continue;
         }
-        const Op& op = task->buffer[task->at];
-        const bool plain = op.code == Code::integer || op.code == Code::special ||
-                           op.code == Code::other;
-        if (!plain || solo_cost(op.code) > ticks_per_cycle) return false;
         cycles = std::min(cycles, cycles_before(task->slice_end) - cycle);
         const uint32_t group = hardware_[id].group;
         rounds.size[group] += 1;
-        const auto left = static_cast<int64_t>(std::min<uint64_t>(op.value, 1u << 30));
+        const uint64_t work = task->buffer[task->at].value;
+        const auto left = static_cast<int64_t>(std::min<uint64_t>(work, 1u << 30));
         least[group] = std::min(least[group], left);
     }
     // A strand must not run out of its work in the middle of a round.
@@ -228,16 +233,15 @@ template <bool Watched>
 void Engine::run_core(uint32_t number, Tick end, Tick cut) {
     CoreState& core = cores_[number];
     const uint64_t changes = changes_;
+    int64_t cycle = turns_.first().time / ticks_per_cycle;
     // What others were woken for may come before the next cycle of this core.
-    while (changes == changes_) {
-        const int64_t cycle = next_cycle(core);
-        if (cycle < 0 || cycle * ticks_per_cycle >= end) return;
+    for (bool alone = true; alone && cycle >= 0 && cycle * ticks_per_cycle < end;
+         alone = changes == changes_, cycle = next_cycle(core)) {
         core.next = cycle;
         core.rounds.cycles = 0;
         const uint64_t ready = prepare_all<Watched>(core, cycle);
-        if (starved_) return;
-        if (!ready) continue;
-        if (!Watched && issue_rounds(core, cycle, ready, cut)) continue;
+        if (starved_) break;
+        if (!ready || (!Watched && issue_rounds(core, cycle, ready, cut))) continue;
         core.busy += 1;
         core.next = cycle + 1;
         Chosen chosen;
@@ -245,6 +249,7 @@ void Engine::run_core(uint32_t number, Tick end, Tick cut) {
         for (uint32_t group = 0; group < spec_.groups; ++group)
             if (chosen[group] != nowhere) issue<Watched>(chosen[group], cycle);
     }
+    act_at(number, cycle < 0 ? never : cycle * ticks_per_cycle);
 }
 
 template void Engine::run_core<false>(uint32_t core, Tick end, Tick cut);

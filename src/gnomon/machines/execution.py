@@ -108,6 +108,8 @@ class Execution:
         self._place()
         self._engine: _native.Engine | None = self._started(seed)
         for number, watch in enumerate(self._watches):
+            if wrong := [each for each in watch.threads if not 0 <= each < len(program.feeds)]:
+                raise UsageError(f"{program.name} has no thread {wrong[0]} to be watched.")
             watch.attach(self._engine, number)
 
     def advance(self, until_ns: float | None = None, *, seconds: float | None = None) -> bool:
