@@ -55,6 +55,7 @@ void Engine::run_on(Task& task, uint32_t id, Tick now) {
     task.since = thread.time;
     task.slice_end = thread.time + spec_.slice;
     thread.counts = task.rows[static_cast<size_t>(task.mode)];
+    thread.task = task.id;
     place.task = place.last = &task;
     strands_[id].prepared = false;
     ++changes_;

@@ -76,6 +76,9 @@ class Watches {
         uint64_t period;
         uint32_t skid;
         uint64_t next;  // the sum at which a sample is due
+        // Where only instructions are counted, how many may pass before the sum is needed.
+        uint64_t most_weight = 0;  // of one instruction; 0: other things are counted, too
+        uint64_t safe = 0;
         std::vector<std::pair<const uint64_t*, uint64_t>> terms;
         std::vector<uint64_t> weights;        // of all counts, for one instruction
         std::deque<uint64_t> skidding;        // instructions left, a sample each
