@@ -21,6 +21,7 @@
 #include "perf_ticker.hh"
 #include "regions.hh"
 #include "user_read.hh"
+#include "workload_bindings.hh"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -302,6 +303,7 @@ NB_MODULE(_native, m) {
     bind_program(m);
     bind_machine(m);
     bind_engine(m);
+    bind_workloads(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,

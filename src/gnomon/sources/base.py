@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from gnomon.events.model import Event, Group, Request
 from gnomon.recording.model import Provenance, Reading
+
+if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
 
 
 class Closing(ABC):
@@ -191,6 +194,14 @@ class Source(Protocol):
 
     def default_events(self) -> tuple[Group, ...]:
         """Return a sensible choice of what can be counted here."""
+        ...
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted without taking turns."""
+        ...
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return what costs no counter and tells how alike two runs were; may be nothing."""
         ...
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> Counting:
