@@ -18,19 +18,16 @@ from gnomon.events.tomlfile import (
     read_definitions,
     suggestion,
 )
+from gnomon.machines.checks import FieldError
+from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
 from gnomon.machines.model import (
     Cache,
-    Core,
     Duplex,
-    FieldError,
-    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
-    Pipeline,
     Placement,
-    Prefetcher,
     Replacement,
     Tlb,
     Translation,
