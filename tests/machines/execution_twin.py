@@ -22,12 +22,6 @@ FGU = {Code.FP_ADD, Code.FP_MULTIPLY, Code.FP_DIVIDE}
 BRANCHES = {Code.BRANCH_TAKEN, Code.BRANCH_NOT_TAKEN}
 PIECE = 256 * CYCLE
 
-NAMES = {
-    Code.BRANCH_TAKEN: "branches_taken",
-    Code.BRANCH_NOT_TAKEN: "branches_not_taken",
-}
-
-
 Operation = tuple[Code, int, int, int, int]
 """Code, value, site, size and flags."""
 
@@ -208,7 +202,7 @@ class TwinExecution:
 
     def execute_one(self, thread: TwinThread, cost: int) -> None:
         code, _, site, _, _ = thread.operations[0]
-        thread.counts[NAMES.get(code, code.name.lower())] += 1
+        thread.counts[code.name.lower()] += 1
         thread.time += cost
         if self.mispredicted(thread, code, site):
             thread.time += round(self.machine.core.mispredict_cycles * CYCLE)

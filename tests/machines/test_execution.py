@@ -23,6 +23,7 @@ from gnomon.machines import (
     load_machine,
 )
 from gnomon.machines.operations import TRAPS, WAITS, Code, fixed_feed
+from gnomon.machines.workloads import build
 
 from .running import PLAIN, Operations, executed, many, op, program, sequence, started
 
@@ -42,10 +43,8 @@ def test_every_class_is_counted_once() -> None:
         op(Code.FETCH, 4096, size=4),
     )
     ledger = executed(PLAIN, thread, thread).ledger()
-    names = {Code.BRANCH_TAKEN: "branches_taken", Code.BRANCH_NOT_TAKEN: "branches_not_taken"}
     for code in classes:
-        name = names.get(code, code.name.lower())
-        assert ledger[name][:, Mode.USER].tolist() == [10 + code] * 2
+        assert ledger[code.name.lower()][:, Mode.USER].tolist() == [10 + code] * 2
     for name in ("loads", "stores", "atomics", "fetches"):
         assert ledger.total(name) == 2
     assert ledger.total("instructions") == 2 * (sum(10 + code for code in classes) + 3)
@@ -336,6 +335,16 @@ def test_ranges_say_where_pages_go() -> None:
     assert execution.advance()
     assert execution.memory.node_of(0) == 2
     assert execution.ledger().total("memory_reads_remote") == 64
+
+
+@pytest.mark.parametrize("machine", ["ring-4", "niagara2", "laptop", "smile-4"])
+@pytest.mark.parametrize("name", ["vector-update", "matrix-update", "bfs"])
+def test_workloads_are_counted_exactly(name: str, machine: str) -> None:
+    made = build(name, {"threads": "4"})
+    execution = Execution(load_machine(machine), made)
+    assert execution.advance()
+    ledger = execution.ledger()
+    assert {count: ledger.total(count) for count in made.exact} == dict(made.exact)
 
 
 @pytest.mark.parametrize(
