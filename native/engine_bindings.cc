@@ -131,6 +131,7 @@ void bind_execution(nb::module_& m) {
             [](Engine& engine, uint32_t watch,
                std::vector<std::pair<uint32_t, uint64_t>> weights, uint64_t period,
                uint32_t mode_bits, uint32_t skid, std::vector<uint32_t> tasks) {
+                engine.ledger();  // so that no time from before is counted
                 engine.watches().add(OverflowSpec{watch, mode_bits, period, skid,
                                                   std::move(weights), std::move(tasks)},
                                      engine.tasks());
@@ -145,6 +146,7 @@ void bind_execution(nb::module_& m) {
                     engine.tasks());
             },
             "watch"_a, "threshold"_a, "every"_a, "mode_bits"_a, "tasks"_a)
+        .def("unwatch", [](Engine& engine, uint32_t watch) { engine.watches().remove(watch); })
         .def("samples", [](Engine& engine) { return bytes_of(engine.watches().take()); })
         .def_prop_ro("dropped", [](Engine& engine) { return engine.watches().dropped(); })
         .def("counted",

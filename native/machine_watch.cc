@@ -20,12 +20,13 @@ bool includes(const std::vector<uint32_t>& tasks, uint32_t id) {
 
 void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
     overflows_.resize(tasks.size());
+    ++watching_;
     for (const Task& task : tasks) {
         if (!includes(spec.tasks, task.id)) continue;
         Overflow overflow;
         overflow.watch = spec.watch;
         overflow.mode_bits = spec.mode_bits;
-        overflow.period = overflow.next = spec.period;
+        overflow.period = spec.period;
         overflow.skid = spec.skid;
         overflow.weights.resize(static_cast<size_t>(LedgerCount::size), 0);
         for (const auto& [name, weight] : spec.weights) {
@@ -34,6 +35,7 @@ void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
                 if (spec.mode_bits >> mode & 1)
                     overflow.terms.emplace_back(task.rows[mode] + name, weight);
         }
+        overflow.next = overflow.sum() + spec.period;
         bool only_instructions = true;
         for (const auto& [name, weight] : spec.weights) {
             overflow.most_weight = std::max(overflow.most_weight, weight);
@@ -47,10 +49,18 @@ void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
 
 void Watches::add(const LatencySpec& spec, const std::vector<Task>& tasks) {
     overflows_.resize(tasks.size());
+    ++watching_;
     Latency latency;
     latency.spec = spec;
     for (const Task& task : tasks) latency.chosen.push_back(includes(spec.tasks, task.id));
     latencies_.push_back(std::move(latency));
+}
+
+void Watches::remove(uint32_t watch) {
+    --watching_;
+    for (auto& overflows : overflows_)
+        std::erase_if(overflows, [watch](const Overflow& each) { return each.watch == watch; });
+    std::erase_if(latencies_, [watch](const Latency& each) { return each.spec.watch == watch; });
 }
 
 uint64_t Watches::until_due(const Task& task, size_t count, Tick cost) const {

@@ -53,7 +53,8 @@ class Watches {
 
     void add(const OverflowSpec& spec, const std::vector<Task>& tasks);
     void add(const LatencySpec& spec, const std::vector<Task>& tasks);
-    bool any() const { return !overflows_.empty(); }
+    void remove(uint32_t watch);
+    bool any() const { return watching_ > 0; }
     bool counts_time() const { return counts_time_; }
 
     // How many instructions of a class a task may execute before one of them is due.
@@ -100,6 +101,7 @@ class Watches {
     std::vector<Sample> samples_;
     uint64_t dropped_ = 0;
     bool counts_time_ = false;
+    size_t watching_ = 0;
 };
 
 }  // namespace gnomon::machine

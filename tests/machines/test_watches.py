@@ -84,6 +84,21 @@ def test_only_watched_modes_and_threads_count() -> None:
     assert Counter(samples["watch"].tolist()) == {0: 10, 1: 6, 2: 8, 3: 8}
 
 
+@pytest.mark.parametrize("machine", [PLAIN, NIAGARA])
+def test_watches_come_and_go(machine: Machine) -> None:
+    execution = started(machine, op(Code.INTEGER, 10_000))
+    ns = 1 / machine.core.clock_ghz
+    execution.advance(1050 * ns)
+    number = execution.watch(OverflowWatch({"cycles": 1}, 100))
+    execution.advance(2000 * ns)
+    execution.unwatch(number)
+    assert execution.advance()
+    times = execution.samples()["time"] / 1000
+    assert times == pytest.approx(np.arange(1150, 2000, 100), abs=2)
+    with pytest.raises(UsageError, match="no watch 0"):
+        execution.unwatch(number)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32),
