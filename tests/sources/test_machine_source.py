@@ -262,3 +262,21 @@ def test_two_events_of_a_signal_are_counted_exactly() -> None:
     for reading in final.readings:
         cpu = int(reading.scope.removeprefix("core/"))
         assert reading.value == truth[reading.event, cpu]
+
+
+# Plans
+
+
+def test_a_plan_needs_as_few_runs_as_the_counters_allow() -> None:
+    names = ("DC_miss", "IC_miss", "Instr_cnt", "Instr_ld", "_syn_cycles_elapsed")
+    plan = NIAGARA.plan([request(NIAGARA, name) for name in names])
+    assert len(plan.batches) == plan.lower_bound == 2
+    thresholds = [request(LAPTOP, f"mem-loads:ldlat={n}") for n in (8, 64, 512)]
+    uncore = [request(LAPTOP, name) for name in ("memory-reads", "memory-writes")]
+    plan = LAPTOP.plan([*thresholds, *uncore])
+    assert len(plan.batches) == 3
+    assert not plan.unplaceable
+    for batch in plan.batches:
+        with LAPTOP.open([(each,) for each in batch.requests], CHASE, exact=True) as counting:
+            assert all(value is not None for value in totals(finish(counting)).values())
+    assert LAPTOP.anchors() == ()
