@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,7 @@ from gnomon.machines.signals import SignalRun, load_signal
 from gnomon.recording.model import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread, Verdict
 from gnomon.sources.machine import MachineSource
+from gnomon.sources.measure import measure
 from gnomon.sources.sampling import CanSample, Sampling
 
 from .simulated import counted, finish, program, request, totals
@@ -280,3 +284,34 @@ def test_a_plan_needs_as_few_runs_as_the_counters_allow() -> None:
         with LAPTOP.open([(each,) for each in batch.requests], CHASE, exact=True) as counting:
             assert all(value is not None for value in totals(finish(counting)).values())
     assert LAPTOP.anchors() == ()
+
+
+# Time
+
+
+def test_runs_last_as_long_as_they_do_in_simulated_time() -> None:
+    command = Command(("workload:random", "accesses=20k", "dependent=yes"))
+    groups = parse_events("cycles", LAPTOP.resolve)
+    whole = measure(LAPTOP, groups, command)
+    [run], [reading] = whole.runs, whole.readings
+    assert (run.start, run.end) == (0, reading.time)
+    assert reading.value == pytest.approx(run.end * LAPTOP.machine.core.clock_ghz, rel=1e-4)
+    for interval in (None, 100_000):
+        short = measure(LAPTOP, groups, command, duration=0.0005, interval=interval)
+        assert short.runs[0].end == pytest.approx(500_000, abs=1000)
+        assert short.runs[0].exit_status is None
+
+
+def test_the_first_ctrl_c_ends_a_simulated_program() -> None:
+    command = Command(("workload:chase", "iterations=1000000000"))
+    groups = parse_events("cycles", LAPTOP.resolve)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        found = measure(LAPTOP, groups, command)
+    finally:
+        timer.cancel()
+        timer.join()
+    assert found.interrupted
+    assert found.exit_status == 128 + signal.SIGINT
+    assert found.readings[0].value

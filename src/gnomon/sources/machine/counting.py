@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, NotSupportedError, StateError, UsageError
@@ -162,9 +162,22 @@ class MachineCounting(Closing):
     def wait(self, timeout: float | None = None) -> bool:
         """Let the machine go on for about that much real time; tell whether its program ended."""
         self._require("wait for", "running", "stopped")
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else monotonic() + timeout
         while not self._go_on(None, deadline):
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and monotonic() >= deadline:
+                return False
+        return True
+
+    def clock(self) -> int:
+        """Return the simulated time, which begins with the program."""
+        with self._lock:
+            return self._run.now_ns if self._state in ("running", "stopped") else 0
+
+    def wait_until(self, time: int, timeout: float) -> bool:
+        """Let simulated time pass up to a moment, at most for so many real seconds."""
+        deadline = monotonic() + timeout
+        while not self._go_on(time, deadline):
+            if self._run.now_ns >= time or monotonic() >= deadline:
                 return False
         return True
 
@@ -174,7 +187,7 @@ class MachineCounting(Closing):
             self._require("wait for", "running", "stopped")
             seconds = _PIECE
             if deadline is not None:
-                seconds = min(max(deadline - time.monotonic(), 0.0), _PIECE)
+                seconds = min(max(deadline - monotonic(), 0.0), _PIECE)
             counts = self._state == "running" and self._bank is not None
             turn = self._bank.next_turn if counts and self._bank is not None else None
             goals = [goal for goal in (until_ns, turn) if goal is not None]
