@@ -315,3 +315,12 @@ def test_the_first_ctrl_c_ends_a_simulated_program() -> None:
     assert found.interrupted
     assert found.exit_status == 128 + signal.SIGINT
     assert found.readings[0].value
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("cycles:G", "no guests"), ("cycles:e", "for itself")]
+)
+def test_modifiers_that_mean_nothing_here_are_refused(name: str, reason: str) -> None:
+    with LAPTOP.open(parse_events(name, LAPTOP.resolve), CHASE) as counting:
+        assert len(counting.refused) == 1
+        assert reason in counting.warnings[0]

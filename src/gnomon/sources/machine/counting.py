@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, NotSupportedError, StateError, UsageError
 from gnomon.machines.pmu.bank import Bank
-from gnomon.machines.pmu.programming import Programmed, misfit, modes_of, why_not
+from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Closing, Snapshot
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine.admission import programme
 
 if TYPE_CHECKING:
     from gnomon.events.model import Group, Request
@@ -55,8 +55,8 @@ class MachineCounting(Closing):
         """Return the members of a group that can be counted, as many as fit together."""
         members: list[Programmed] = []
         for request in group:
-            programmed, reason = self._programme(request)
-            if programmed is not None and not reason:
+            programmed, reason = programme(request, self._bench.pmu, self._run)
+            if programmed is not None:
                 reason = misfit(self._bench.pmu, [*members, programmed])
             if programmed is None or reason:
                 self._refused[request.label] = reason
@@ -65,17 +65,6 @@ class MachineCounting(Closing):
                 self._run.admit(programmed)
                 members.append(programmed)
         return tuple(members)
-
-    def _programme(self, request: Request) -> tuple[Programmed | None, str]:
-        name = request.event.name
-        pmu = self._bench.pmu
-        try:
-            event = find_event(pmu, name)
-        except UsageError:
-            return None, request.event.description or f"{pmu.title} has no such event"
-        programmed = Programmed(request.label, event, modes_of(request.modifiers))
-        reason = why_not(pmu, event, programmed.modes) or self._run.refusal(programmed)
-        return programmed, reason
 
     def _refuse_the_inexact(self) -> None:
         """Raise the reason why not all events can be on counters all the time."""
