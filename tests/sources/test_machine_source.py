@@ -135,6 +135,14 @@ def test_ticks_come_in_simulated_time() -> None:
     assert again == [totals(s)["instructions"] for s in snapshots]
 
 
+@pytest.mark.parametrize("interval", [1, 333, 77_777])
+def test_odd_intervals_are_reached_as_well(interval: int) -> None:
+    groups = parse_events("Instr_cnt", NIAGARA.resolve)
+    with NIAGARA.open(groups, CHASE) as counting:
+        ticks = counting.ticks(interval, lambda: False)
+        assert [next(ticks).time for _ in range(5)] == [interval * n for n in range(1, 6)]
+
+
 def counted_ticks(command: Command) -> list[int]:
     groups = parse_events("instructions", LAPTOP.resolve)
     with LAPTOP.open(groups, command) as counting:

@@ -177,12 +177,12 @@ class MachineCounting(Closing):
             seconds = _PIECE
             if deadline is not None:
                 seconds = min(max(deadline - monotonic(), 0.0), _PIECE)
-            counts = self._state == "running" and self._bank is not None
-            turn = self._bank.next_turn if counts and self._bank is not None else None
+            bank = self._bank if self._state == "running" else None
+            turn = bank.next_turn if bank is not None else None
             goals = [goal for goal in (until_ns, turn) if goal is not None]
             ended = self._run.advance(min(goals, default=None), seconds=seconds)
-            if counts and self._bank is not None:
-                self._bank.pass_to(self._run.now_ns)
+            if bank is not None:
+                bank.pass_to(self._run.now_ns)
             return ended
 
     def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
