@@ -47,6 +47,12 @@ def test_a_machine_comes_by_name_by_file_or_as_it_is(tmp_path: Path) -> None:
     assert provenance.clock == "simulated"
 
 
+@pytest.mark.parametrize("seed", [-1, 1 << 63])
+def test_a_seed_that_makes_no_sense_is_refused(seed: int) -> None:
+    with pytest.raises(UsageError, match="a seed of"):
+        MachineSource("laptop", seed=seed)
+
+
 def test_events_are_found_in_every_spelling() -> None:
     for name in ("CPU-CYCLES", "cpu/cycles/", "cycles"):
         assert LAPTOP.resolve(name)[0].name == "cycles"
