@@ -164,6 +164,21 @@ class Counting(Protocol):
     ) -> None: ...
 
 
+@runtime_checkable
+class OwnTime(Protocol):
+    """A counting whose time is not that of this host: it passes while it is waited for."""
+
+    has_process: bool
+
+    def clock(self) -> int:
+        """Return the present time in ns."""
+        ...
+
+    def wait_until(self, time: int, timeout: float) -> bool:
+        """Let its time pass up to a moment, at most for so many real seconds; True at the end."""
+        ...
+
+
 class Source(Protocol):
     """Something that can count events."""
 
