@@ -83,6 +83,11 @@ void TraceChannel::detach() {
 bool TraceChannel::writer_is_gone() {
     if (gone_) return true;
     if (pid_fd_ < 0) return false;
+    // Asked with every pull that finds nothing: a system call each would cost too much.
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    const int64_t tick = now.tv_sec * 1'000'000'000 + now.tv_nsec;
+    if (looked_.exchange(tick, std::memory_order_relaxed) == tick) return false;
     pollfd watched = {pid_fd_, POLLIN, 0};
     if (poll(&watched, 1, 0) > 0) gone_ = true;
     return gone_;
@@ -152,12 +157,12 @@ bool TraceFeed::take(Op* into, size_t room, size_t& given) {
                 .value = address, .site = static_cast<uint32_t>(word(1)), .code = Code::barrier};
             at_ += 2;
         } else if (kind == GNOMON_COPY) {
-            range_ = {word(1), address, word(2), true, true};
+            range_ = {word(1), address, word(2), word(2) <= piece, true, true};
             at_ += 3;
             return true;
         } else {
             const bool loads = kind == GNOMON_LOAD_RANGE;
-            range_ = {address, address, word(1), loads, !loads};
+            range_ = {address, address, word(1), word(1) <= piece, loads, !loads};
             at_ += 2;
             return true;
         }
@@ -167,7 +172,8 @@ bool TraceFeed::take(Op* into, size_t room, size_t& given) {
 
 void TraceFeed::expand(Op* into, size_t room, size_t& given) {
     while (range_.bytes > 0 && given < room) {
-        const uint64_t length = std::min(range_.bytes, piece - range_.to % piece);
+        const uint64_t length =
+            range_.whole ? range_.bytes : std::min(range_.bytes, piece - range_.to % piece);
         const auto size = static_cast<uint8_t>(length);
         if (range_.loads && !range_.half) {
             into[given++] = Op{.value = range_.from, .code = Code::load, .size = size};
