@@ -61,15 +61,16 @@ def run(
     *arguments: str,
     environment: Mapping[str, str] | None = None,
     method: str = "auto",
+    inherit: bool = True,
 ) -> Run:
-    """Trace a program from beginning to end."""
+    """Trace a program from beginning to end; its environment is added to ours, if inherited."""
     command = [str(program)] if isinstance(program, Path) else list(program)
     reading, writing = os.pipe()
     with (
         os.fdopen(reading) as output,
         trace(
             [*command, *arguments],
-            environment={**os.environ, **(environment or {})},
+            environment={**(os.environ if inherit else {}), **(environment or {})},
             stdout=writing,
             method=method,
         ) as traced,
