@@ -55,7 +55,7 @@ class Launch:
             self._released = True
             self._child.release()
         except OSError as error:
-            raise _cannot_start(self._command, error) from None
+            raise cannot_start(self._command, error) from None
 
     def wait(self, timeout: float | None) -> bool:
         """Wait for its end; False when the time was over first."""
@@ -121,9 +121,7 @@ def _inheritable(descriptors: Sequence[int]) -> Iterator[None]:
 
 def _hold(command: Command, same_addresses: bool) -> _native.Child:
     environment = os.environ if command.environment is None else command.environment
-    if not command.argv or not command.argv[0]:
-        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
-    _check_startable(command)
+    check_startable(command)
     try:
         return _native.Child(
             [_encoded(argument) for argument in command.argv],
@@ -149,11 +147,13 @@ def _encoded(text: str) -> bytes:
     return encoded
 
 
-def _check_startable(command: Command) -> None:
+def check_startable(command: Command) -> None:
     """Raise the error with which exec would fail, as far as it can be foreseen.
 
     What is noticed here has not cost anything yet; exec has the last word all the same.
     """
+    if not command.argv or not command.argv[0]:
+        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
     program = command.argv[0]
     if "/" in program:
         places = [Path(command.directory or ".") / program]
@@ -165,10 +165,11 @@ def _check_startable(command: Command) -> None:
         there = any(os.access(place, os.F_OK) for place in places)
     except (OSError, ValueError):
         return  # a path that cannot even be looked at: exec says why
-    raise _cannot_start(command, OSError(errno.EACCES if there else errno.ENOENT, ""))
+    raise cannot_start(command, OSError(errno.EACCES if there else errno.ENOENT, ""))
 
 
-def _cannot_start(command: Command, error: OSError) -> CommandError:
+def cannot_start(command: Command, error: OSError) -> CommandError:
+    """Return the error that says in words why a command did not start."""
     program = command.argv[0]
     folder = Path(command.directory or ".")
     why = _no_way_in(folder)

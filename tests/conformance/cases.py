@@ -9,9 +9,10 @@ from gnomon.events.model import Request
 from gnomon.sources.base import Source, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource
+from gnomon.sources.valgrind import ValgrindSource
 
 from .case import SourceCase
-from .programs import BRIEF, LENGTHY
+from .programs import BRIEF, LENGTHY, rounds
 
 # Some kernel lists each of these, few machines count them all.
 _RARELY_COUNTABLE = ("cycles", "node-prefetch-misses", "node-store-misses", "iTLB-prefetches")
@@ -80,4 +81,23 @@ def _perf_hardware() -> SourceCase:
     return _perf("perf-hardware", ("cycles", "instructions"), reason)
 
 
-CASES = (_perf("perf-software", ("task-clock", "page-faults")), _perf_hardware())
+def _valgrind() -> SourceCase:
+    installation = ValgrindSource().installation
+    return SourceCase(
+        name="valgrind",
+        make=ValgrindSource,
+        events=("valgrind::Ir", "valgrind::D1mr", "valgrind::Bc"),
+        unknown="no-such-event",
+        brief=rounds(2_000),
+        lengthy=LENGTHY,
+        refused="valgrind::Ir:k" if installation.works else "",
+        runs_programs=True,
+        unavailable=installation.reason,
+    )
+
+
+CASES = (
+    _perf("perf-software", ("task-clock", "page-faults")),
+    _perf_hardware(),
+    _valgrind(),
+)

@@ -6,11 +6,22 @@ import sys
 
 from gnomon.sources.base import Command
 
-BRIEF = Command(("/bin/sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"))
+
+def rounds(number: int) -> Command:
+    """Return a program that goes so many times round a loop."""
+    return Command(("/bin/sh", "-c", f"i=0; while [ $i -lt {number} ]; do i=$((i+1)); done"))
+
+
+BRIEF = rounds(20_000)
 LENGTHY = Command(("/bin/sh", "-c", "while :; do :; done"))
 NOTHING = Command(("/bin/sh", "-c", ":"))
 
 _FAULTS = "import sys; from gnomon import _native; _native.known_faults(int(sys.argv[1]))"
+
+
+def announces_itself(stdout: int) -> Command:
+    """Return a program that writes a line when it is under way, and then goes on and on."""
+    return Command(("/bin/sh", "-c", "echo; while :; do :; done"), stdout=stdout)
 
 
 def exits_with(status: int) -> Command:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
 
 from .case import Bench
 from .checks import totals
-from .programs import NOTHING, dies_of, exits_with, faults_in_grandchild
+from .programs import NOTHING, announces_itself, dies_of, exits_with, faults_in_grandchild
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +45,14 @@ def test_there_is_no_exit_status_while_the_program_runs(bench: Bench) -> None:
 
 
 def test_a_signal_is_passed_on_to_the_program(bench: Bench) -> None:
-    with bench.open(bench.case.lengthy) as counting:
+    seen, said = os.pipe()
+    with (
+        os.fdopen(seen, "rb") as line,
+        os.fdopen(said, "wb") as end,
+        bench.open(announces_itself(end.fileno())) as counting,
+    ):
         counting.start()
+        line.readline()
         counting.interrupt(signal.SIGTERM)
         assert counting.wait()
         assert counting.exit_status == 128 + signal.SIGTERM

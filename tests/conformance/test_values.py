@@ -159,3 +159,18 @@ def test_a_command_that_was_not_waited_for_has_counts(bench: Bench) -> None:
         final = counting.stop()
         assert counting.exit_status is None
     assert {reading.event for reading in final.readings} == set(bench.case.events)
+
+
+def test_the_end_of_the_command_brings_the_values_without_a_stop(bench: Bench) -> None:
+    with bench.open(bench.case.brief) as counting:
+        counting.start()
+        early = counting.read()
+        counting.wait()
+        late = counting.read()
+        final = counting.stop()
+    check_never_backwards([early, late, final])
+    check_missing_is_not_zero(early)
+    assert all(totals(late).values())
+    assert totals(late) == totals(final)
+    # A source that knows values at the end only must not keep quiet about it.
+    assert set(totals(early)) == set(bench.case.events) or counting.warnings

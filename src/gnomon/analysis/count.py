@@ -12,6 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.events.model import Group, Kind
 from gnomon.events.portable import Asked, ask
 from gnomon.recording.model import Provenance, Reading, RunInfo
+from gnomon.sources import find_source, source_of
 from gnomon.sources.base import Command, Source, Target
 from gnomon.sources.measure import Measurement, Sink, measure
 from gnomon.units import parse_duration
@@ -27,7 +28,7 @@ def count(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     by_scope: bool = False,
-    source: Source | None = None,
+    source: Source | str | None = None,
     on_readings: Sink | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> CountResult:
@@ -36,6 +37,7 @@ def count(
     `events` is a list as on the command line, `a,b:u,{c,d}`; without one it is a sensible
     choice of what can be counted. `interval` is a text such as `10ms` or a number of ns,
     `duration` a text or a number of seconds. With `output` everything is recorded there.
+    `source` may be a name such as `valgrind`; without one the events decide.
     """
     if repeat < 1:
         raise UsageError(f"{repeat} runs make no sense: run at least once.")
@@ -44,9 +46,9 @@ def count(
     if isinstance(duration, str):
         duration = parse_duration(duration, "duration") / 1e9
     if source is None:
-        from gnomon.sources.perf import PerfSource
-
-        source = PerfSource()
+        source = source_of(events)
+    elif isinstance(source, str):
+        source = find_source(source)
     asked = None if events is None else ask(events, source.resolve)
     groups = source.default_events() if asked is None else asked.groups
     provenance = replace(source.provenance(target), interval=tick)

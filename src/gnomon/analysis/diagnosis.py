@@ -14,6 +14,7 @@ from gnomon.errors import GnomonError
 from gnomon.events.model import Request
 from gnomon.events.sysfs import Pmu
 from gnomon.events.tracepoints import tracefs
+from gnomon.sources import local_sources
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource
@@ -60,7 +61,7 @@ class Diagnosis:
 # program, what it is for, Debian package
 _TOOLS = (
     ("perf", "comparing with perf stat", "linux-perf"),
-    ("valgrind", "exact counts without a PMU", "valgrind"),
+    ("valgrind", "exact counts of programs without a PMU: events valgrind::", "valgrind"),
     ("qemu-system-aarch64", "the test guest with a PMU", "qemu-system-arm"),
     ("numactl", "placing programs on NUMA nodes", "numactl"),
 )
@@ -73,9 +74,14 @@ _LIBRARIES = (
 
 def diagnose(source: PerfSource | None = None) -> Diagnosis:
     """Look at everything that decides what can be measured here."""
+    others = [other for other in local_sources() if other.name != "perf"]
     source = source or PerfSource()
     events = list(source.events())
     verdicts = source.availability([Request(event) for event in events])
+    for other in others:
+        more = list(other.events())
+        events += more
+        verdicts += other.availability([Request(event) for event in more])
     findings = (
         *_host(source.host),
         *_pmus(source),

@@ -10,6 +10,8 @@ examples:
   gnomon count -e task-clock,page-faults -r 5 -- ./program
   gnomon count -e '{cycles,instructions}:u' -- ./program
   gnomon count -e PAPI_TOT_INS,PAPI_TOT_CYC -m ipc -- ./program
+  gnomon count --source valgrind -- ./program
+  gnomon count -e valgrind::Ir,valgrind::D1mr -- ./program
   gnomon count -i 10ms -o run.gnomon -- ./program
   gnomon count -p 1234 --duration 5s
   gnomon count -a -e context-switches --duration 1s
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon count`."""
     parser.add_argument("-e", "--events", metavar="EVENTS", help="events, as in a,b:u,{c,d}")
+    parser.add_argument("--source", metavar="NAME", help="what counts: perf or valgrind")
     parser.add_argument(
         "-m", "--metrics", metavar="NAMES", help="metrics, as in ipc,cpu_utilisation, or all"
     )
@@ -50,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 5s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
-    parser.add_argument("--per-scope", action="store_true", help="a line for each CPU or thread")
+    parser.add_argument(
+        "--per-scope", action="store_true", help="a line for each CPU, thread or process"
+    )
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD", help="what to run")
 
 
@@ -71,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             by_scope=options.per_scope,
+            source=options.source,
             on_readings=_live(options),
             on_run=on_run,
         )

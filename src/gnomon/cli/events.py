@@ -15,6 +15,7 @@ examples:
   gnomon events cache
   gnomon events 'sched:*switch*'
   gnomon events page-faults
+  gnomon events valgrind::
   gnomon events --presets
   gnomon events --metrics
   gnomon events --from perfmon --cpu ICX L3_MISS
@@ -36,7 +37,8 @@ from gnomon.events.model import Event, Request
 from gnomon.events.planner import explain_fit, plan
 from gnomon.events.presets import Unavailable, known_presets, load_presets
 from gnomon.events.syntax import parse_events
-from gnomon.sources.base import Availability
+from gnomon.sources import local_sources
+from gnomon.sources.base import Availability, Source
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.counters import planner_units, seated
 from gnomon.views.envelope import envelope
@@ -74,14 +76,24 @@ def run(options: argparse.Namespace) -> int:
         return _listed(options)
     if options.cpu is not None:
         raise UsageError("--cpu chooses from lists: give --from as well.")
-    source = PerfSource()
-    exact = _named(source, options.pattern) if options.pattern else []
-    events = exact or [e for e in _all(source, options.pattern) if matches(e, options.pattern)]
+    sources = local_sources()
+    exact = {s.name: _named(s, options.pattern) for s in sources} if options.pattern else {}
+    if not any(exact.values()):
+        exact = {}
+    found = exact or {
+        s.name: [e for e in _all(s, options.pattern) if matches(e, options.pattern)]
+        for s in sources
+    }
+    events = [event for some in found.values() for event in some]
     if not events:
-        raise GnomonError(f"no event matches '{options.pattern}': {_advice(source, options)}")
+        raise GnomonError(f"no event matches '{options.pattern}': {_advice(options)}")
     verdicts: list[Availability] | None = None
     if options.available or exact:
-        verdicts = source.availability([Request(event) for event in events])
+        verdicts = [
+            verdict
+            for source in sources
+            for verdict in source.availability([Request(event) for event in found[source.name]])
+        ]
     if options.available and verdicts is not None:
         hidden = [v for v in verdicts if not v.countable]
         verdicts = [v for v in verdicts if v.countable]
@@ -91,7 +103,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         known = {verdict.event.name: verdict for verdict in verdicts or ()}
         rows = [event_as_json(event, known.get(event.name)) for event in events]
-        print(envelope("events", rows, source=source.name))
+        # perf speaks for a list with events of several sources.
+        name = next(name for name, some in found.items() if some)
+        print(envelope("events", rows, source=name))
     elif exact and verdicts:
         for verdict in verdicts:
             print_event(verdict, sys.stdout)
@@ -191,16 +205,16 @@ def _metrics(options: argparse.Namespace) -> int:
     return 0
 
 
-def _named(source: PerfSource, name: str) -> list[Event]:
+def _named(source: Source, name: str) -> list[Event]:
     try:
         return list(source.resolve(name))
     except GnomonError:
         return []
 
 
-def _all(source: PerfSource, pattern: str | None) -> list[Event]:
+def _all(source: Source, pattern: str | None) -> list[Event]:
     events = list(source.events())
-    if pattern and ":" in pattern:
+    if pattern and ":" in pattern and isinstance(source, PerfSource):
         events += source.catalogue.tracepoints()
     return events
 
@@ -216,6 +230,6 @@ def matches(event: Event, pattern: str | None) -> bool:
     return any(wanted in text for text in (*names, event.description.lower()))
 
 
-def _advice(source: PerfSource, options: argparse.Namespace) -> str:
-    close = source.catalogue.nearest(options.pattern)
+def _advice(options: argparse.Namespace) -> str:
+    close = PerfSource().catalogue.nearest(options.pattern)
     return f"did you mean {' or '.join(close)}?" if close else "`gnomon events` lists them all."

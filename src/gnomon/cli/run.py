@@ -22,8 +22,8 @@ from gnomon.events.portable import ask
 from gnomon.instrument.region_report import RegionReport, read_folder
 from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH
 from gnomon.sources.base import Command
+from gnomon.sources.launch import Subject
 from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.launch import Subject
 from gnomon.views.envelope import envelope
 from gnomon.views.regions import print_regions, regions_as_json
 

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     BREAKPOINT = "breakpoint"
     PMU = "pmu"
     SYNTHETIC = "synthetic"
+    VALGRIND = "valgrind"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ class Reading(NamedTuple):
     """What one event counted in one place from the previous reading up to `time`.
 
     Times are nanoseconds; `time` is on CLOCK_MONOTONIC. `scope` says where: `process`,
-    `thread/1234`, `cpu/3`, `node/0`, `socket/1`, `link/0-1`, `system`.
+    `process/1234` (one of several), `thread/1234`, `cpu/3`, `node/0`, `socket/1`,
+    `link/0-1`, `system`.
     """
 
     time: int

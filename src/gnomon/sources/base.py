@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from gnomon.events.model import Event, Group, Request
-from gnomon.launch import Command as Command
+from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
 from gnomon.recording.model import Provenance, Reading
 
 

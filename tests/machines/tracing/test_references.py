@@ -43,8 +43,8 @@ def test_the_records_of_a_tiny_program_are_those_of_its_source(compiled: Compile
         ("LOAD", 8, 8),
         ("STORE", 24, 8),
     ]
-    assert [name for name, _, _ in named][0] == "ENTER"
-    assert [name for name, _, _ in named][-1] == "LEAVE"
+    assert named[0][0] == "ENTER"
+    assert named[-1][0] == "LEAVE"
     sizes = sorted(size for name, _, size in named if name == "STORE")
     assert sizes == [1, 4, 8, 8]
 
@@ -202,7 +202,20 @@ def test_atomic_operations_are_carried_out_and_told(compiled: Compile, wide: str
     found = run(compiled(text, *options))
     # By hand: 5, +3 = 8, -1 = 7, |16 = 23, &20 = 20, ^1 = 21, exchanged for 7, nand 3 = ~3.
     for line in found.output.splitlines():
-        assert line.split()[1:] == "5 8 7 23 20 21 7 1 0 11 11 42".split()
+        assert line.split()[1:] == [
+            "5",
+            "8",
+            "7",
+            "23",
+            "20",
+            "21",
+            "7",
+            "1",
+            "0",
+            "11",
+            "11",
+            "42",
+        ]
     kinds = 5 if wide else 4
     assert len(found.output.splitlines()) == kinds
     assert found.count(Code.ATOMIC) == 9 * kinds

@@ -154,8 +154,9 @@ def test_openmp_threads_are_told_and_compute_what_they_should(compiled: Compile)
     for ops in found.threads.values():
         _check_locks(ops)
         assert int((ops["code"] == Code.LOCK).sum()) == 3
-    stores = np.concatenate([ops["value"][ops["code"] == Code.STORE] for ops in
-                             found.threads.values()])
+    stores = np.concatenate(
+        [ops["value"][ops["code"] == Code.STORE] for ops in found.threads.values()]
+    )
     assert len(stores) >= 4096 // 2  # two at a time where the compiler made vectors
 
 
@@ -233,9 +234,7 @@ def test_nested_regions_and_one_thread_need_no_others(compiled: Compile) -> None
     found = run(program, environment={"OMP_MAX_ACTIVE_LEVELS": "2"})
     assert found.output == "4\n"
     sites = {
-        int(op["site"])
-        for ops in found.threads.values()
-        for op in ops[ops["code"] == Code.BARRIER]
+        int(op["site"]) for ops in found.threads.values() for op in ops[ops["code"] == Code.BARRIER]
     }
     assert sites == {2}
 

@@ -30,13 +30,13 @@ def parse(text: bytes) -> tuple[list[Op], int, int]:
         data = [op for match in group for op in _pieces(match)]
         fetches = [op for op in data if op[0] is Code.FETCH]
         rest_of = [op for op in data if op[0] is not Code.FETCH]
-        ops += fetches
+        ops += [(*op, 0) for op in fetches]
         for place, (code, value, size) in enumerate(rest_of):
             first = place == 0 and number > 0
             ops.append((code, value, size, 0 if first else CONTINUED))
         if number > 0 and not rest_of:
             ops.append((Code.OTHER, 1, 0, 0))
-    return [op if len(op) == 4 else (*op, 0) for op in ops], len(groups) - 1, ignored
+    return ops, len(groups) - 1, ignored
 
 
 def _pieces(match: re.Match[bytes]) -> list[tuple[Code, int, int]]:

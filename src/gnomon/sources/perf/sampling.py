@@ -13,8 +13,8 @@ from gnomon.events.model import Request
 from gnomon.recording.model import Status
 from gnomon.sources.base import Closing, Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
+from gnomon.sources.launch import Subject
 from gnomon.sources.perf.attr import event_spec, separates_levels
-from gnomon.sources.perf.launch import Subject
 from gnomon.sources.perf.places import checked_cpus, tasks
 from gnomon.sources.perf.reasons import explain
 

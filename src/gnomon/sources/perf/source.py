@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +10,17 @@ from gnomon.events.host import HostCatalogue
 from gnomon.events.model import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.model import Provenance
-from gnomon.sources.base import Availability, Command, Cpus, Process, Target, Thread
+from gnomon.sources.base import Availability, Target
 from gnomon.sources.host import Host
+from gnomon.sources.origin import host_provenance
 from gnomon.sources.perf.attr import separates_levels
 from gnomon.sources.perf.counting import PerfCounting
-from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.sources.perf.sampling import PerfSampler, Sampling
 
 _DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
 _DEFAULT_HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cache-misses")
-# Settings that change how a parallel program runs; the rest of the environment is private.
-_TELLING_VARIABLES = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "MALLOC_", "LD_PRELOAD")
 
 
 class PerfSource:
@@ -93,31 +89,4 @@ class PerfSource:
 
     def provenance(self, target: Target) -> Provenance:
         """Return what this host is and what is measured on it."""
-        from gnomon import __version__
-
-        command: tuple[str, ...] = ()
-        match target:
-            case Command(argv=argv):
-                command, what = argv, "command"
-            case Process(pid=pid):
-                what = f"process {pid}"
-            case Thread(tid=tid):
-                what = f"thread {tid}" if tid else "own thread"
-            case Cpus(cpus=cpus, command=inner):
-                command = inner.argv if inner else ()
-                what = "all CPUs" if cpus is None else f"CPUs {','.join(map(str, cpus))}"
-        return Provenance(
-            source=self.name,
-            command=command,
-            target=what,
-            host=os.uname().nodename,
-            cpu=self.host.cpu_model,
-            cpus=len(self.host.online_cpus),
-            kernel=self.host.kernel,
-            gnomon=__version__,
-            python=sys.version.split(maxsplit=1)[0],
-            created=utc_now(),
-            environment={
-                k: v for k, v in sorted(os.environ.items()) if k.startswith(_TELLING_VARIABLES)
-            },
-        )
+        return host_provenance(self.name, self.host, target)
