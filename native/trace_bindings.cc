@@ -34,7 +34,7 @@ std::vector<Tally> tally(const std::vector<Feed*>& feeds) {
     constexpr size_t rare = 64;  // a feed that gave nothing is asked every so many rounds
     nb::gil_scoped_release release;
     std::vector<Tally> counts(feeds.size(), Tally(codes));
-    std::vector<Op> ops(4096);
+    std::vector<Op> ops(1024);  // small enough for the first cache
     std::vector<size_t> open(feeds.size());
     std::iota(open.begin(), open.end(), 0);
     std::vector<bool> busy(feeds.size(), true);

@@ -53,6 +53,7 @@ class TraceFeed : public Feed {
     bool has_ended();
     bool sleeps() const;
     bool take(Op* into, size_t room, size_t& given);
+    void take_short(Op* into, size_t room, size_t& given);
     void expand(Op* into, size_t room, size_t& given);
     void give_back(uint64_t consumed);
 
