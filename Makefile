@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard native/*)
 # Debian packages that the slow lanes of the tests use.
 BENCH_PACKAGES := libpapi-dev
-PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm g++-aarch64-linux-gnu
+PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm g++-aarch64-linux-gnu chromium
 
 .PHONY: demo test test-fast lint docs bench packages clean
 

@@ -21,6 +21,7 @@
 #include "regions.hh"
 #include "trace_bindings.hh"
 #include "user_read.hh"
+#include "workload_bindings.hh"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -304,6 +305,7 @@ NB_MODULE(_native, m) {
     bind_program(m);
     bind_trace(m);
     bind_machine(m);
+    bind_workloads(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,

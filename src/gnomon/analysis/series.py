@@ -19,11 +19,15 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The series of a run: how many slices there are and the time they cover, in ns."""
+    """The series of a run: how many slices there are and the time they cover, in ns.
+
+    `ends` has the end of each slice, in ns since the beginning of the first.
+    """
 
     series: dict[str, Series]
     ticks: int = 0
     span: int = 0
+    ends: tuple[int, ...] = ()
 
 
 # A slice in which the event was counted for part of the time stands for all of it, unless
@@ -58,7 +62,8 @@ def slices_over_time(recording: Recording, events: set[str], *, run: int | None 
         for event, found in values.items()
         if event in events
     }
-    return Course(series, len(times), times[-1] - first)
+    ends = tuple(time - first for time in times)
+    return Course(series, len(times), ends[-1], ends)
 
 
 def _series(values: list[float | None], widths: list[int]) -> Series:

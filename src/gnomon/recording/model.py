@@ -93,7 +93,10 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EventInfo:
-    """What a recording must know of an event to show its values: value x scale is in unit."""
+    """What a recording must know of an event to show its values: value x scale is in unit.
+
+    `source` is set where the events of a recording come from several of them.
+    """
 
     name: str
     description: str = ""
@@ -101,6 +104,8 @@ class EventInfo:
     scale: float = 1.0
     scope: str = "thread"
     caveats: tuple[str, ...] = ()
+    source: str = ""
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,11 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a recording comes from, enough to doubt it or to repeat it."""
+    """Where a recording comes from, enough to doubt it or to repeat it.
+
+    `plan` has a line a batch of a survey, its source and the events counted together; each
+    of them was to be run `repeat` times.
+    """
 
     source: str
     simulated: bool = False
@@ -134,5 +143,7 @@ class Provenance:
     created: str = ""
     interval: int | None = None
     seed: int | None = None
+    plan: tuple[str, ...] = ()
+    repeat: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     imported_from: str = ""

@@ -184,6 +184,15 @@ class RecordingWriter:
         finally:
             self._release()
 
+    def suspend(self) -> None:
+        """Flush and let go, but leave the recording incomplete: it will be reopened."""
+        if self._lock is None:
+            return
+        try:
+            self.flush()
+        finally:
+            self._release()
+
     def __enter__(self) -> Self:
         return self
 

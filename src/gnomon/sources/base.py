@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from gnomon.events.model import Event, Group, Request
 from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
 from gnomon.recording.model import Provenance, Reading
+
+if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
 
 
 class Closing(ABC):
@@ -179,6 +182,14 @@ class Source(Protocol):
 
     def default_events(self) -> tuple[Group, ...]:
         """Return a sensible choice of what can be counted here."""
+        ...
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted without taking turns."""
+        ...
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return what costs no counter and tells how alike two runs were; may be nothing."""
         ...
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> Counting:

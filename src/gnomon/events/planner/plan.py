@@ -165,6 +165,12 @@ def plan(
     )
 
 
+def plan_together(requests: Iterable[Request | Event], unit: str) -> Plan:
+    """Return the plan of a source that counts everything in one run."""
+    seats = tuple(Seat(request, unit, None) for request in as_requests(requests))
+    return Plan((Batch(seats),), 1) if seats else Plan((), 0)
+
+
 def as_requests(things: Iterable[Request | Event]) -> tuple[Request, ...]:
     """Return events and requests as requests, each once."""
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from gnomon.sources.perf.attr import separates_levels
 from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
     from gnomon.sources.perf.sampling import PerfSampler, Sampling
 
 _DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
@@ -72,6 +74,18 @@ class PerfSource:
             return False
         unrestricted = self.host.may_measure or (self.host.paranoid or 0) < 2
         return unrestricted or separates_levels(event)
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted on this host's counters."""
+        from gnomon.events.planner import plan
+        from gnomon.sources.perf.counters import planner_units, seated
+
+        wanted = [replace(request, event=seated(request.event)) for request in requests]
+        return plan(wanted, *planner_units(self), anchors=anchors)
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return the time on a CPU, which the kernel keeps itself."""
+        return tuple(Request(event) for event in self.resolve("task-clock"))
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""

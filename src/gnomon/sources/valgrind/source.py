@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from gnomon.errors import UnknownEventError, UsageError
 from gnomon.events.model import Event, Group, Request
 from gnomon.events.names import NameIndex
+from gnomon.events.planner import Plan, plan_together
 from gnomon.recording.model import Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.host import Host
@@ -73,6 +74,14 @@ class ValgrindSource:
     def default_events(self) -> tuple[Group, ...]:
         """Return instructions, data and conditional branches, with their misses."""
         return tuple((Request(event),) for name in _DEFAULT for event in self.resolve(name))
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return the one run in which valgrind counts everything."""
+        return plan_together((*anchors, *requests), self.name)
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return nothing: one run counts all events, and the same program counts the same."""
+        return ()
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False

@@ -1,0 +1,169 @@
+"""The page of a report: sections of prose, tables and figures, all inlined into one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon import __version__
+from gnomon.errors import NotSupportedError
+from gnomon.recording._files import replacing_text
+
+if TYPE_CHECKING:
+    from bokeh.model import Model
+    from jinja2 import Environment
+
+_EXTRA = "pip install 'gnomon[report]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a table: a text, the number to sort by, and a cue for its colour.
+
+    A cue is `up`, `down`, `same` or `warn`; `bar` from 0 to 1 draws a bar behind the text.
+    """
+
+    text: str
+    number: float | None = None
+    cue: str = ""
+    bar: float | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DataTable:
+    """A table that can be searched and sorted; columns in `right` are aligned to the right."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    right: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        headings: Sequence[str],
+        rows: Sequence[tuple[Cell, ...]],
+        caption: str = "",
+        right: frozenset[int] = frozenset(),
+    ) -> DataTable:
+        """Return a table without the columns that have nothing in them."""
+        kept = [i for i in range(len(headings)) if any(row[i].text for row in rows)]
+        return cls(
+            tuple(headings[i] for i in kept),
+            tuple(tuple(row[i] for i in kept) for row in rows),
+            caption,
+            frozenset(place for place, i in enumerate(kept) if i in right),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing with its caption: an interactive plot, or an SVG text."""
+
+    caption: str
+    plot: Model | None = None
+    svg: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report: a heading, what it says in plain words, tables and figures."""
+
+    title: str
+    lead: tuple[str, ...] = ()
+    parts: tuple[DataTable | Figure, ...] = ()
+    folded: tuple[DataTable | Figure, ...] = ()
+    folded_title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole report; `facts` is the table of where it comes from."""
+
+    title: str
+    subtitle: str
+    sections: tuple[Section, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    simulated: bool = False
+    live: bool = False
+
+
+@dataclass(slots=True)
+class _Plots:
+    """Gathers the plots of a page, whose code goes to its end as one script."""
+
+    models: dict[str, Model] = field(default_factory=dict)
+
+    def place(self, plot: Model) -> str:
+        key = f"plot{len(self.models)}"
+        self.models[key] = plot
+        return key
+
+    def components(self) -> tuple[str, dict[str, str]]:
+        from bokeh.embed import components
+
+        if not self.models:
+            return "", {}
+        script, divs = components(self.models)
+        return str(script), {key: str(div) for key, div in divs.items()}
+
+
+def render_page(page: Page) -> str:
+    """Return a report as one HTML text that refers to nothing outside itself."""
+    environment = _environment()
+    plots = _Plots()
+    for section in page.sections:
+        for part in (*section.parts, *section.folded):
+            if isinstance(part, Figure) and part.plot is not None:
+                plots.place(part.plot)
+    script, divs = plots.components()
+    by_plot = {id(model): divs[key] for key, model in plots.models.items()}
+    return environment.get_template("page.html").render(
+        page=page,
+        version=__version__,
+        style=_asset("page.css"),
+        behaviour=_asset("page.js"),
+        bokeh=_bokeh_code() if plots.models else "",
+        plots=script,
+        is_table=lambda part: isinstance(part, DataTable),
+        drawing=lambda figure: by_plot.get(id(figure.plot), figure.svg),
+    )
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write a report in place of what may be there, as a whole or not at all."""
+    text = render_page(page)
+    with replacing_text(path) as stream:
+        stream.write(text)
+
+
+def _environment() -> Environment:
+    try:
+        import bokeh  # noqa: F401
+        from jinja2 import Environment, PackageLoader
+    except ImportError as error:
+        raise NotSupportedError(
+            f"a report needs {error.name}, which is not installed: {_EXTRA}."
+        ) from None
+    return Environment(
+        loader=PackageLoader("gnomon.views.report", "assets"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _asset(name: str) -> str:
+    return (resources.files("gnomon.views.report") / "assets" / name).read_text("utf-8")
+
+
+def _bokeh_code() -> str:
+    """Return Bokeh's own code, from the installed package, so that no network is needed."""
+    from bokeh.resources import Resources
+
+    return Resources(mode="inline", components=["bokeh"]).render_js()

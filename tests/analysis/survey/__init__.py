@@ -1,0 +1,1 @@
+"""Surveys of every event."""

@@ -1,0 +1,174 @@
+"""Surveys: every event once a repetition, resumable at any point, with what matters first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnomon.analysis.survey import Fold, Progress, SurveyResult, resume, survey
+from gnomon.analysis.survey.batches import run_order
+from gnomon.errors import RecordingError, UsageError
+from gnomon.recording import Recording
+from gnomon.sources.base import Source
+
+from .sources import COUNTERS, FakeSource
+
+EVENTS = 60
+
+
+def _steady(label: str, random: Random) -> int:
+    return 1_000 * (1 + int(label.rpartition("-")[2])) + random.randrange(100)
+
+
+def _survey(
+    path: Path, source: Source, *, repeat: int = 2, interrupt_at: int | None = None
+) -> SurveyResult:
+    def on_progress(progress: Progress) -> None:
+        if progress.done == interrupt_at:
+            raise KeyboardInterrupt
+
+    return survey(
+        ["program"],
+        output=path,
+        repeat=repeat,
+        valgrind=False,
+        on_progress=on_progress,
+        find=lambda _: source,
+    )
+
+
+def _readings(path: Path) -> set[tuple[int, int, str]]:
+    with Recording.open(path) as recording:
+        return {(r.run, r.batch, r.event) for r in recording.readings()}
+
+
+def test_every_event_is_counted_once_a_repetition_and_the_anchor_always(tmp_path: Path) -> None:
+    result = _survey(tmp_path / "s", FakeSource(EVENTS, _steady), repeat=3)
+    assert result.complete
+    batches = len(result.provenance.plan)
+    assert batches == -(-(EVENTS - 1) // (COUNTERS - 1))  # the anchor takes a counter of each
+    for judged in result.events:
+        expected = 3 * batches if judged.event == "event-0" else 3
+        assert len(judged.indicator.values) == expected
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 39))
+def test_an_interrupted_survey_ends_with_the_same_readings(
+    tmp_path_factory: pytest.TempPathFactory, at: int
+) -> None:
+    folder = tmp_path_factory.mktemp("survey")
+    source = FakeSource(EVENTS, _steady)
+    _survey(folder / "whole", source)
+    cut = _survey(folder / "cut", source, interrupt_at=at)
+    assert not cut.complete
+    assert len(cut.runs) == at
+    rest = resume(folder / "cut", find=lambda _: source)
+    assert rest.complete
+    assert _readings(folder / "cut") == _readings(folder / "whole")
+
+
+def test_resuming_a_finished_survey_changes_nothing(tmp_path: Path) -> None:
+    source = FakeSource(8, _steady)
+    before = _survey(tmp_path / "s", source)
+    after = resume(tmp_path / "s", find=lambda _: source)
+    assert after.runs == before.runs
+
+
+def test_what_is_no_survey_cannot_be_resumed(tmp_path: Path) -> None:
+    from gnomon.recording import RecordingWriter
+    from gnomon.recording.model import Provenance
+
+    RecordingWriter(tmp_path / "r", Provenance("perf")).close()
+    with pytest.raises(RecordingError, match="no survey"):
+        resume(tmp_path / "r")
+
+
+def test_batches_are_in_another_order_in_each_repetition() -> None:
+    order = run_order(20, 3, seed=1)
+    rounds = [[batch for run, batch in order if run == r] for r in range(3)]
+    assert all(sorted(one) == list(range(20)) for one in rounds)
+    assert len({tuple(one) for one in rounds}) == 3
+    assert order == run_order(20, 3, seed=1)
+    assert order != run_order(20, 3, seed=2)
+
+
+def test_what_says_nothing_is_folded_with_its_reason(tmp_path: Path) -> None:
+    def values(label: str, random: Random) -> int:
+        match label:
+            case "event-1":
+                return 0
+            case "event-2":
+                return 77
+            case "event-3":
+                return random.choice((1, 1_000_000))
+        return _steady(label, random)
+
+    result = _survey(tmp_path / "s", FakeSource(6, values), repeat=6)
+    folds = {each.event: each.fold for each in result.events}
+    assert folds == {
+        "event-0": None,
+        "event-1": Fold.ZERO,
+        "event-2": Fold.CONSTANT,
+        "event-3": Fold.NOISY,
+        "event-4": None,
+        "event-5": None,
+    }
+    assert all(each.reason for each in result.folded)
+
+
+def test_an_event_that_equals_another_of_its_batch_is_folded(tmp_path: Path) -> None:
+    def values(label: str, random: Random) -> int:
+        return (
+            5_000
+            + Random(label in ("event-1", "event-2")).randrange(100) * (label != "event-0")
+            + random.randrange(2) * 3_000 * (label == "event-3")
+        )
+
+    result = _survey(tmp_path / "s", FakeSource(4, values), repeat=4)
+    same = [each for each in result.folded if each.fold is Fold.SAME]
+    constant = [each for each in result.folded if each.fold is Fold.CONSTANT]
+    assert len(same) + len(constant) >= 1
+
+
+def test_one_run_counts_everything_at_once(tmp_path: Path) -> None:
+    source = FakeSource(EVENTS, _steady)
+    result = survey(
+        ["program"],
+        output=tmp_path / "s",
+        repeat=1,
+        valgrind=False,
+        one_run=True,
+        find=lambda _: source,
+    )
+    assert result.one_run
+    assert len(result.runs) == 1
+    assert len(result.events) == EVENTS
+
+
+def test_asked_events_are_the_only_ones(tmp_path: Path) -> None:
+    source = FakeSource(EVENTS, _steady)
+    result = survey(
+        ["program"],
+        "event-7,event-9",
+        output=tmp_path / "s",
+        valgrind=False,
+        find=lambda _: source,
+    )
+    assert {each.event for each in result.events} == {"event-0", "event-7", "event-9"}
+
+
+@pytest.mark.parametrize("repeat", [0, -1])
+def test_no_run_makes_no_survey(tmp_path: Path, repeat: int) -> None:
+    with pytest.raises(UsageError, match="at least once"):
+        survey(["program"], output=tmp_path / "s", repeat=repeat)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_workload_needs_a_machine(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--on"):
+        survey(["workload:triad"], output=tmp_path / "s", find=lambda _: FakeSource(4, _steady))
