@@ -31,7 +31,6 @@ from benchmarks.harness.result import (
 from benchmarks.harness.statistics import paired_ratio, quartiles
 from benchmarks.harness.timing import Timed, in_turn, process
 from benchmarks.harness.tools import PROGRAMS, program
-from gnomon import _native
 from gnomon.errors import GnomonError
 from gnomon.machines.operations import Code
 from gnomon.machines.tracing import trace
@@ -141,7 +140,7 @@ def _references(argv: list[str], method: str) -> int:
     try:
         with trace(argv, stdout=silent, method=method) as traced:
             traced.release()
-            counts = _native.tally(traced.program.feeds)
+            counts = traced.tally()
             traced.wait()
             if traced.exit_status != 0:
                 raise FailedError(f"`{argv[0]}` ended with {traced.exit_status}")

@@ -96,9 +96,7 @@ def parse_arguments(
     return options
 
 
-def _parse_and_pass_on(
-    parser: argparse.ArgumentParser, arguments: list[str]
-) -> argparse.Namespace:
+def _parse_and_pass_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """Parse options of ours as far as the first argument that is none; `argv` is the rest."""
     ours = {option: action for action in parser._actions for option in action.option_strings}
     at = 0

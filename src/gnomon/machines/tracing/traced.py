@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.launch import Command, Launch
 from gnomon.machines.program import Observed, Program
 from gnomon.machines.tracing.binary import Binary, check_traced, program_file, read_binary
+
+if TYPE_CHECKING:
+    from gnomon.machines.operations import Code
 
 _VARIABLE = "GNOMON_TRACE_FD"
 
@@ -71,6 +75,16 @@ class TracedProgram:
     def signal(self, number: int) -> None:
         """Pass a signal on while it still runs."""
         self._launch.signal(number)
+
+    def tally(self) -> list[Counter[Code]]:
+        """Take all that a released program does and return how often each thread did what."""
+        from gnomon.machines.operations import Code
+
+        rows = _native.tally(self.program.feeds)
+        counted = [Counter({Code(c): n for c, n in enumerate(row) if n}) for row in rows]
+        while len(counted) > 1 and not counted[-1]:
+            counted.pop()
+        return counted
 
     def detach(self) -> None:
         """Trace no more: the program runs on without waiting for anybody."""
