@@ -1,12 +1,14 @@
 """Tracing real programs: beside lackey, and beside the program alone.
 
-Times are wall-clock time from the start of a program to the last of its references, taken and
-thrown away as fast as possible: two processes that want a processor each.
+References are taken and thrown away as fast as possible. Program and reader are two processes
+that work side by side: a time is the CPU time of the slower of them, which is what passes when
+each has a processor of its own. Wall-clock times are in the notes.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import tempfile
 import time
@@ -29,7 +31,7 @@ from benchmarks.harness.result import (
     Target,
 )
 from benchmarks.harness.statistics import paired_ratio, quartiles
-from benchmarks.harness.timing import Timed, in_turn, process
+from benchmarks.harness.timing import in_turn
 from benchmarks.harness.tools import PROGRAMS, program
 from gnomon.errors import GnomonError
 from gnomon.machines.operations import Code
@@ -83,12 +85,13 @@ def _compile(command: list[str]) -> None:
 
 def _program(case: _Case, native: Path, traced: Path, effort: Effort) -> Iterator[Result]:
     sides = {
-        "alone": process([native, *case.long]),
-        "idle": process([traced, *case.long]),
-        "traced": _traced([str(traced), *case.long]),
+        "alone": lambda: _alone([str(native), *case.long]),
+        "idle": lambda: _alone([str(traced), *case.long]),
+        "traced": lambda: _traced([str(traced), *case.long], "compiled"),
     }
-    times = {name: np.asarray(v) for name, v in in_turn(sides, effort.rounds(_ROUNDS)).items()}
-    references = _references([str(traced), *case.long], "compiled")
+    runs = in_turn(sides, effort.rounds(_ROUNDS))
+    times = {name: np.array([run.seconds for run in some]) for name, some in runs.items()}
+    references = runs["traced"][0].references
     each = times["traced"] * _MILLION / references
     most = Target(_MILLION / 50e6, Judged.VALUE)  # 50 million references a second
     yield Row(f"{case.title}: 1 M references traced", quartiles(each), target=most)
@@ -100,8 +103,12 @@ def _program(case: _Case, native: Path, traced: Path, effort: Effort) -> Iterato
         alone = quartiles(times["alone"])
         quantity = f"  the whole program, {words}"
         yield Row(quantity, quartiles(times[side]), "alone", alone, ratio, target)
-    yield Note(f"{case.title}: {references / 1e6:.0f} M references, "
-               f"{references / np.median(times['traced']) / 1e6:.0f} M/s")  # fmt: skip
+    passed = {name: float(np.median([run.passed for run in some])) for name, some in runs.items()}
+    yield Note(
+        f"{case.title}: {references / 1e6:.0f} M references, "
+        f"{references / np.median(times['traced']) / 1e6:.0f} M/s; wall-clock "
+        f"{passed['traced']:.2f} s traced, {passed['alone']:.2f} s alone"
+    )
     yield from _beside_lackey(case, native, each)
 
 
@@ -111,31 +118,45 @@ def _beside_lackey(case: _Case, native: Path, ours: NDArray[np.float64]) -> Iter
     except MissingError as error:
         yield Note(f"not compared with lackey: {error}")
         return
-    argv = [str(native), *case.short]
-    start = time.perf_counter()
-    references = _references(argv, "lackey")
-    theirs = np.full(len(ours), (time.perf_counter() - start) * _MILLION / references)
+    run = _traced([str(native), *case.short], "lackey")
+    theirs = np.full(len(ours), run.seconds * _MILLION / run.references)
+    ratio = paired_ratio(ours, theirs)
     yield Row(
         "  1 M references, beside lackey",
         quartiles(ours),
         "lackey, once",
         quartiles(theirs),
-        paired_ratio(ours, theirs),
+        ratio,
         Target(1 / 100),
     )
+    yield Note(f"{case.title}: {1 / ratio.median:.0f} times as fast as lackey")
 
 
-def _traced(argv: list[str]) -> Timed:
-    def timed() -> float:
-        start = time.perf_counter()
-        _references(argv, "compiled")
-        return time.perf_counter() - start
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run: CPU seconds of program and reader, seconds that passed, references."""
 
-    return timed
+    program: float
+    reader: float
+    passed: float
+    references: int
+
+    @property
+    def seconds(self) -> float:
+        return max(self.program, self.reader)
 
 
-def _references(argv: list[str], method: str) -> int:
-    """Run a program to its end and return how many references it made."""
+def _alone(argv: list[str]) -> _Run:
+    before, start = _of_children(), time.perf_counter()
+    done = subprocess.run(argv, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise FailedError(f"`{argv[0]}` ended with {done.returncode}")
+    return _Run(_of_children() - before, 0.0, time.perf_counter() - start, 0)
+
+
+def _traced(argv: list[str], method: str) -> _Run:
+    """Trace a program to its end."""
+    before, began, start = _of_children(), time.thread_time(), time.perf_counter()
     silent = os.open(os.devnull, os.O_WRONLY)
     try:
         with trace(argv, stdout=silent, method=method) as traced:
@@ -146,14 +167,22 @@ def _references(argv: list[str], method: str) -> int:
                 raise FailedError(f"`{argv[0]}` ended with {traced.exit_status}")
     finally:
         os.close(silent)
-    return sum(row[code] for row in counts for code in _REFERENCES)
+    reader, passed = time.thread_time() - began, time.perf_counter() - start
+    references = sum(row[code] for row in counts for code in _REFERENCES)
+    return _Run(_of_children() - before, reader, passed, references)
+
+
+def _of_children() -> float:
+    """Return the CPU seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _growth(traced: Path, millions: int) -> Note:
     """Stream many references and say by how much this process grew meanwhile."""
-    _references([str(traced), "1", "1"], "compiled")
+    _traced([str(traced), "1", "1"], "compiled")
     before = _resident()
-    references = _references([str(traced), "1", str(millions // 3)], "compiled")
+    references = _traced([str(traced), "1", str(millions // 3)], "compiled").references
     grown = _resident() - before
     text = f"{references / 1e9:.2f} G references streamed: {grown / 2**20:.1f} MB more memory"
     return Note(text, failed=grown > _MOST_GROWTH)
