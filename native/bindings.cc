@@ -11,6 +11,7 @@
 
 #include "child.hh"
 #include "known_loop.hh"
+#include "engine_bindings.hh"
 #include "machine_bindings.hh"
 #include "program_bindings.hh"
 #include "no_region.hh"
@@ -305,6 +306,7 @@ NB_MODULE(_native, m) {
     bind_program(m);
     bind_trace(m);
     bind_machine(m);
+    bind_engine(m);
     bind_workloads(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");

@@ -20,13 +20,16 @@ COMMANDS = {
     "events": "list events, look one up, or see which can be counted here",
     "survey": "measure every event over a program and say which matter",
     "count": "count events while a program runs",
+    "record": "count events over time into a recording",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
     "show": "show a recording",
     "convert": "import and export recordings",
-    "cc": "compile a program so that its memory references can be traced",
     "report": "write a report of recordings as one HTML file",
     "serve": "show a report in a browser, live while a survey runs",
+    "machine": "list and draw the simulated machines",
+    "study": "carry out the experiments of published studies again",
+    "cc": "compile a program so that its memory references can be traced",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

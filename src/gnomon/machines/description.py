@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import re
-from enum import StrEnum
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
 
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import (
@@ -17,15 +15,18 @@ from gnomon.events.tomlfile import (
     read_definitions,
     suggestion,
 )
+from gnomon.machines.fields import choice, number, size, truth, whole
 from gnomon.machines.model import (
     Cache,
     Core,
     Duplex,
     FieldError,
+    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
+    Pipeline,
     Placement,
     Prefetcher,
     Replacement,
@@ -33,11 +34,9 @@ from gnomon.machines.model import (
     Translation,
     WritePolicy,
 )
+from gnomon.machines.pmu.names import pmu_names
 
-_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _MOST_NODES = 1024
-
-E = TypeVar("E", bound=StrEnum)
 
 
 def machine_names() -> tuple[str, ...]:
@@ -72,40 +71,39 @@ def parse_machine(text: str, file: str = "machine.toml") -> Machine:
 
 
 def _machine(top: Section, name: str) -> Machine:
-    title = top.text("title", "")
+    title, pmu = top.text("title", ""), _pmu_name(top)
     core = _core(top.section("core"))
     nodes = top.section("nodes")
-    count = _whole(nodes, "count", 1)
+    count = whole(nodes, "count", 1)
     if not 1 <= count <= _MOST_NODES:
         raise nodes.error(f"must be 1 to {_MOST_NODES}, not {count}", "count")
-    cores = _whole(nodes, "cores")
-    if cores < 0:
-        raise nodes.error(f"must not be negative, as {cores} is", "cores")
+    cores = _cores_of_nodes(nodes, count)
     coreless = _numbers(nodes, "without_cores", count)
     memoryless = _numbers(nodes, "without_memory", count)
     nodes.finish()
     controller = _controller(top.section("controller"))
-    l1i, l1d, l2, l3 = (_cache(top, key, cores) for key in ("l1i", "l1d", "l2", "l3"))
+    l1i, l1d, l2, l3 = (_cache(top, key, max(cores)) for key in ("l1i", "l1d", "l2", "l3"))
     if l1d is None:
         raise top.error("is missing: every core needs a first level of caches", "l1d")
     memory = top.section("memory")
-    placement = _choice(memory, "placement", Placement, Placement.FIRST_TOUCH)
-    cache_remote = _truth(memory, "cache_remote", True)
-    posted_write_ns = _number(memory, "posted_write_ns", 0.0)
+    placement = choice(memory, "placement", Placement, Placement.FIRST_TOUCH)
+    cache_remote = truth(memory, "cache_remote", True)
+    posted_write_ns = number(memory, "posted_write_ns", 0.0)
     memory.finish()
     translation = _translation(top.section("tlb"))
     links = top.section("links")
     connections = _links(links, count)
-    header, request = _whole(links, "header_bytes", 0), _whole(links, "request_bytes", 0)
+    header, request = whole(links, "header_bytes", 0), whole(links, "request_bytes", 0)
     links.finish()
     top.finish()
     try:
         return Machine(
             name=name,
             title=title,
+            pmu=pmu,
             core=core,
             nodes=tuple(
-                Node(0 if i in coreless else cores, None if i in memoryless else controller)
+                Node(0 if i in coreless else cores[i], None if i in memoryless else controller)
                 for i in range(count)
             ),
             l1i=l1i,
@@ -124,18 +122,88 @@ def _machine(top: Section, name: str) -> Machine:
         raise _located(top, error) from None
 
 
+def _pmu_name(top: Section) -> str:
+    """Return the PMU by its name, or by its file, which is looked for beside the machine's."""
+    name = top.text("pmu", "generic")
+    if name.endswith(".toml"):
+        file = Path(top.file).parent / name
+        if not file.is_file():
+            raise top.error(f"there is no file {file}", "pmu")
+        return str(file)
+    if name not in pmu_names():
+        hint = suggestion(name, pmu_names()) or f": choose from {', '.join(pmu_names())}"
+        raise top.error(f"there is no PMU '{name}'{hint}", "pmu")
+    return name
+
+
+def _cores_of_nodes(section: Section, nodes: int) -> list[int]:
+    """Return how many cores each node has: the same number in all of them, or one each."""
+    section.asked.add("cores")
+    value = section.data.get("cores")
+    cores = value if isinstance(value, list) else [whole(section, "cores")] * nodes
+    if not all(type(each) is int for each in cores) or len(cores) != nodes:
+        raise section.error(f"must be a whole number, or a list of {nodes}", "cores")
+    if min(cores) < 0:
+        raise section.error(f"must not be negative, as {min(cores)} is", "cores")
+    return cores
+
+
 def _core(section: Section) -> Core:
-    clock, issue = _number(section, "clock_ghz"), _number(section, "issue_cycles", 1.0)
-    snoop = _number(section, "snoop_cycles", 0.0)
-    threads, outstanding = _whole(section, "threads", 1), _whole(section, "outstanding", 10)
-    blocking = _truth(section, "blocking", False)
-    prefetcher = _choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
-    degree = _whole(section, "prefetch_degree", 1)
+    clock, issue = number(section, "clock_ghz"), number(section, "issue_cycles", 1.0)
+    snoop = number(section, "snoop_cycles", 0.0)
+    threads, outstanding = whole(section, "threads", 1), whole(section, "outstanding", 10)
+    blocking = truth(section, "blocking", False)
+    prefetcher = choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
+    degree = whole(section, "prefetch_degree", 1)
+    pipeline = choice(section, "pipeline", Pipeline, Pipeline.SIMPLE)
+    groups, speeds = whole(section, "thread_groups", 1), _speeds(section)
+    mispredict = number(section, "mispredict_cycles", 15.0)
+    trap = whole(section, "trap_instructions", 100)
+    cycles = _cycles(section.section("cycles"), issue)
     section.finish()
     try:
-        return Core(clock, threads, issue, outstanding, blocking, snoop, prefetcher, degree)
+        return Core(
+            clock_ghz=clock,
+            threads=threads,
+            issue_cycles=issue,
+            outstanding=outstanding,
+            blocking=blocking,
+            snoop_cycles=snoop,
+            prefetcher=prefetcher,
+            prefetch_degree=degree,
+            pipeline=pipeline,
+            thread_groups=groups,
+            cycles=cycles,
+            mispredict_cycles=mispredict,
+            speeds=speeds,
+            trap_instructions=trap,
+        )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
+
+
+def _cycles(section: Section, issue: float) -> InstructionCycles:
+    """Read the cycles of instructions; what is simple takes as long as an issue by default."""
+    usual = InstructionCycles(integer=issue, branch=issue, special=issue, other=issue)
+    values = {
+        each.name: number(section, each.name, getattr(usual, each.name))
+        for each in fields(InstructionCycles)
+    }
+    section.finish()
+    try:
+        return InstructionCycles(**values)
+    except FieldError as error:
+        raise section.error(error.reason, error.key.removeprefix("cycles.")) from None
+
+
+def _speeds(section: Section) -> tuple[float, ...]:
+    section.asked.add("speeds")
+    value = section.data.get("speeds", [])
+    if not isinstance(value, list) or not all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in value
+    ):
+        raise section.error("must be a list of numbers", "speeds")
+    return tuple(float(each) for each in value)
 
 
 def _cache(top: Section, key: str, cores: int) -> Cache | None:
@@ -148,25 +216,25 @@ def _cache(top: Section, key: str, cores: int) -> Cache | None:
         shared = cores if shared == "node" else 1
     if not isinstance(shared, int) or isinstance(shared, bool):
         raise section.error("must be 'core', 'node' or a number of cores", "shared_by")
-    size, line = _size(section, "size"), _whole(section, "line")
-    ways, latency = _whole(section, "ways"), _number(section, "latency_cycles")
-    fetch = _number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
-    allocate = _truth(section, "write_allocate", False) if "write_allocate" in section else None
-    replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
-    write = _choice(section, "write", WritePolicy, WritePolicy.BACK)
-    inclusive = _truth(section, "inclusive", False)
+    capacity, line = size(section, "size"), whole(section, "line")
+    ways, latency = whole(section, "ways"), number(section, "latency_cycles")
+    fetch = number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
+    allocate = truth(section, "write_allocate", False) if "write_allocate" in section else None
+    replacement = choice(section, "replacement", Replacement, Replacement.LRU)
+    write = choice(section, "write", WritePolicy, WritePolicy.BACK)
+    inclusive = truth(section, "inclusive", False)
     section.finish()
     try:
         return Cache(
-            size, ways, line, latency, fetch, replacement, write, allocate, inclusive, shared
+            capacity, ways, line, latency, fetch, replacement, write, allocate, inclusive, shared
         )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
 
 
 def _translation(section: Section) -> Translation:
-    page = _size(section, "page") if "page" in section else 4096
-    walk_reads = _whole(section, "walk_reads", 1)
+    page = size(section, "page") if "page" in section else 4096
+    walk_reads = whole(section, "walk_reads", 1)
     data, instruction, second = (_tlb(section, key) for key in ("data", "instruction", "second"))
     section.finish()
     try:
@@ -179,10 +247,10 @@ def _tlb(outer: Section, key: str) -> Tlb | None:
     if key not in outer:
         return None
     section = outer.section(key)
-    entries = _whole(section, "entries")
-    ways = _whole(section, "ways", entries)
-    replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
-    latency = _number(section, "latency_cycles", 0.0)
+    entries = whole(section, "entries")
+    ways = whole(section, "ways", entries)
+    replacement = choice(section, "replacement", Replacement, Replacement.LRU)
+    latency = number(section, "latency_cycles", 0.0)
     section.finish()
     try:
         return Tlb(entries, ways, replacement, latency)
@@ -191,9 +259,9 @@ def _tlb(outer: Section, key: str) -> Tlb | None:
 
 
 def _controller(section: Section) -> MemoryController:
-    rate, read = _number(section, "gb_per_s"), _number(section, "read_latency_ns")
-    write = _number(section, "write_latency_ns", read)
-    count = _whole(section, "count", 1)
+    rate, read = number(section, "gb_per_s"), number(section, "read_latency_ns")
+    write = number(section, "write_latency_ns", read)
+    count = whole(section, "count", 1)
     section.finish()
     try:
         return MemoryController(rate, read, write, count)
@@ -222,8 +290,8 @@ def _links(section: Section, nodes: int) -> tuple[Link, ...]:
         for key in ("gb_per_s", "latency_ns", "duplex"):
             section.asked.add(key)
         return ()
-    rate, latency = _number(section, "gb_per_s"), _number(section, "latency_ns")
-    duplex = _choice(section, "duplex", Duplex, Duplex.FULL)
+    rate, latency = number(section, "gb_per_s"), number(section, "latency_ns")
+    duplex = choice(section, "duplex", Duplex, Duplex.FULL)
     try:
         return tuple(Link(pair, rate, latency, duplex) for pair in pairs)
     except FieldError as error:
@@ -250,61 +318,6 @@ def _located(top: Section, error: FieldError) -> UsageError:
     if key in top and isinstance(top.data[key], dict):
         return top.section(key).error(error.reason)
     return top.error(error.reason, key)
-
-
-def _whole(section: Section, key: str, default: int | None = None) -> int:
-    value = section.integer(key)
-    if value is None:
-        value = default
-    if value is None:
-        raise section.error("is missing", key)
-    return value
-
-
-def _number(section: Section, key: str, default: float | None = None) -> float:
-    section.asked.add(key)
-    value = section.data.get(key, default)
-    if value is None:
-        raise section.error("is missing", key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise section.error("must be a number", key)
-    if not abs(value) < 1e9:
-        raise section.error(f"is out of range: {value}", key)
-    return float(value)
-
-
-def _truth(section: Section, key: str, default: bool) -> bool:
-    section.asked.add(key)
-    value = section.data.get(key, default)
-    if not isinstance(value, bool):
-        raise section.error("must be true or false", key)
-    return value
-
-
-def _choice(section: Section, key: str, kind: type[E], default: E) -> E:
-    value = section.text(key, default.value)
-    try:
-        return kind(value)
-    except ValueError:
-        known = [each.value for each in kind]
-        hint = suggestion(value, known) or f": choose from {', '.join(known)}"
-        raise section.error(f"'{value}' is unknown{hint}", key) from None
-
-
-def _size(section: Section, key: str) -> int:
-    section.asked.add(key)
-    value = section.data.get(key)
-    if value is None:
-        raise section.error("is missing", key)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(B|KiB|MiB|GiB)\s*", str(value))
-    if found is None or not isinstance(value, str):
-        raise section.error("must be a size such as 32768 or '32 KiB'", key)
-    size = float(found[1]) * _UNITS[found[2]]
-    if size != int(size):
-        raise section.error(f"'{value}' is not a whole number of bytes", key)
-    return int(size)
 
 
 def _numbers(section: Section, key: str, nodes: int) -> frozenset[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gnomon.sources.base import Source
 
-SOURCES = ("perf", "valgrind")
+SOURCES = ("perf", "valgrind", "machine")
 
 
 def find_source(name: str, **options: Any) -> Source:
@@ -24,6 +24,14 @@ def find_source(name: str, **options: Any) -> Source:
             from gnomon.sources.valgrind import ValgrindSource
 
             return ValgrindSource(**options)
+        case "machine" if "machine" in options:
+            from gnomon.sources.machine import MachineSource
+
+            return MachineSource(**options)
+        case "machine":
+            from gnomon.errors import UsageError
+
+            raise UsageError("a simulated machine has a name: give --on, as in --on laptop.")
     from gnomon.errors import UsageError
 
     raise UsageError(f"there is no source '{name}': there are {' and '.join(SOURCES)}.")

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 from gnomon.events.model import Event, Group, Request
+from gnomon.events.portable import PREFIX
 from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
 from gnomon.recording.model import Provenance, Reading
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
+    from gnomon.events.presets import PresetTable
 
 
 class Closing(ABC):
@@ -203,3 +205,17 @@ class Source(Protocol):
     def provenance(self, target: Target) -> Provenance:
         """Return where recordings of this source come from."""
         ...
+
+
+@runtime_checkable
+class HasPresets(Protocol):
+    """A source that counts another machine than this host, with portable names of its own."""
+
+    def preset_table(self) -> PresetTable:
+        """Return how that machine counts portable events."""
+        ...
+
+
+def preset_table(source: Source, events: str) -> PresetTable | None:
+    """Return the table for the portable names in an event list, None for that of the host."""
+    return source.preset_table() if isinstance(source, HasPresets) and PREFIX in events else None

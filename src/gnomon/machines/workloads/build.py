@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.errors import UsageError
+from gnomon.events.sysfs import parse_cpu_list
 from gnomon.events.tomlfile import suggestion
 from gnomon.machines.model import Placement
 from gnomon.machines.program import Observed, Program, Range
-from gnomon.machines.workloads.definition import ParameterType, describe
+from gnomon.machines.workloads.definition import PLACES, describe
 from gnomon.machines.workloads.exact import NAMES, exact_counts
 from gnomon.machines.workloads.layout import FIRST, MisfitError, layout, separate
 
@@ -63,14 +64,16 @@ def build(name: str, parameters: Mapping[str, str] | None = None, *, seed: int =
     def feeds() -> tuple[_native.Feed, ...]:
         return tuple(_native.workload_feeds(name, whole, real, bases))
 
+    made = feeds()
     observed = {Observed.INSTRUCTIONS, Observed.CLASSES}
     if not whole.get("detail"):
         observed.add(Observed.REFERENCES)
     return Program(
         name=name,
-        feeds=feeds(),
+        feeds=made,
         observed=frozenset(observed),
         ranges=ranges,
+        binding=_binding(name, given.get("cpus"), len(made)),
         sites=("unknown", *description.sites),
         exact=exact_counts(name, whole, arrays) or _Counted(feeds),
     )
@@ -111,7 +114,7 @@ def _values(
     whole: dict[str, int] = {}
     real: dict[str, float] = {}
     for parameter in description.parameters:
-        if parameter.type is ParameterType.PLACEMENT:
+        if parameter.type in PLACES:
             continue
         try:
             number = parameter.number(given.get(parameter.name, parameter.default))
@@ -168,6 +171,19 @@ def _placement(text: str) -> _Where:
     if policy is Placement.BIND and len(nodes) > 1:
         raise UsageError("'bind' takes one node: interleave takes several")
     return policy, tuple(int(each) for each in nodes)
+
+
+def _binding(name: str, text: str | None, threads: int) -> tuple[int, ...] | None:
+    """Return the hardware thread of each thread, None when the machine is to place them."""
+    if text in (None, "machine"):
+        return None
+    try:
+        cpus = parse_cpu_list(text)
+    except UsageError as error:
+        raise _wrong(name, "cpus", str(error)) from None
+    if len(cpus) != threads:
+        raise _wrong(name, "cpus", f"'{text}' names {len(cpus)}, and there are {threads} threads")
+    return cpus
 
 
 def _wrong(name: str, key: str, reason: str) -> UsageError:

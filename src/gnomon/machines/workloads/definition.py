@@ -29,6 +29,11 @@ class ParameterType(StrEnum):
     TRUTH = "truth"
     DURATION = "duration"
     PLACEMENT = "placement"
+    CPUS = "cpus"
+
+
+PLACES = (ParameterType.PLACEMENT, ParameterType.CPUS)
+"""Types whose values say where something goes, and are no numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +187,7 @@ def _parameter(section: Section, name: str) -> Parameter:
         section.text("unit", ""),
     )
     section.finish()
-    if kind is not ParameterType.PLACEMENT:
+    if kind not in PLACES:
         try:
             parameter.number(parameter.default)
         except UsageError as error:

@@ -1,0 +1,160 @@
+"""A simulated machine behind its simulated PMU, as a source."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.events.model import Event, Group, PerfEncoding, Request
+from gnomon.machines.description import load_machine
+from gnomon.machines.model import Machine
+from gnomon.machines.pmu.description import load_pmu
+from gnomon.machines.pmu.model import Unit
+from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.sources.base import Availability, Command, Target
+from gnomon.sources.machine.counting import MachineCounting
+from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine.targets import Bench, prepare, run_program
+from gnomon.units import utc_now
+
+if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
+    from gnomon.events.presets import PresetTable
+    from gnomon.machines.execution import RunOptions
+    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.program import Program
+    from gnomon.sources.machine.sampling import MachineSampler
+    from gnomon.sources.sampling import Sampling
+
+_UNCORE = "uncore"
+
+
+class MachineSource:
+    """Counts of a simulated machine: the same seed gives the same counts.
+
+    `machine` is the name of a description that comes with gnomon, a file, or a `Machine`.
+    `profile` chooses among the portable names of machines that have several tables of them.
+    """
+
+    name = "machine"
+    simulated = True
+
+    def __init__(
+        self,
+        machine: str | Path | Machine,
+        *,
+        seed: int = 1,
+        options: RunOptions | None = None,
+        pmu: Pmu | None = None,
+        profile: str | None = None,
+    ) -> None:
+        self.machine = machine if isinstance(machine, Machine) else load_machine(machine)
+        self.pmu = pmu if pmu is not None else load_pmu(self.machine.pmu)
+        self.seed = seed
+        self._profile = profile
+        self._bench = Bench(self.machine, self.pmu, seed, options)
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events of the machine's PMU, countable or not."""
+        return iter(self.pmu.index)
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the event of this name, in any spelling."""
+        return (find_event(self.pmu, name).event,)
+
+    def preset_table(self) -> PresetTable:
+        """Return how this machine counts portable events."""
+        from gnomon.events.presets import load_presets
+
+        cpus = [self.pmu.presets] if self.pmu.presets else []
+        return load_presets(cpus, profile=self._profile)
+
+    def availability(self, requests: Sequence[Request]) -> list[Availability]:
+        """Try the events out on a small program of which all counts are known."""
+        from gnomon.sources.machine.availability import try_events
+
+        return try_events(requests, self._bench)
+
+    def default_events(self) -> tuple[Group, ...]:
+        """Return the usual events of the machine's PMU, as far as they count."""
+        requests = [Request(self.pmu.events[name].event) for name in self.pmu.default_events]
+        verdicts = self.availability(requests)
+        return tuple(
+            (request,)
+            for request, verdict in zip(requests, verdicts, strict=True)
+            if verdict.countable
+        )
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted on the machine's counters."""
+        from gnomon.events import planner
+
+        pmu = self.pmu
+        core = planner.Pmu(
+            pmu.name, pmu.general, len(pmu.fixed), pmu.width, same_modes=pmu.same_modes
+        )
+        uncore = planner.Pmu(_UNCORE, pmu.uncore)
+        wanted = [replace(request, event=self._seated(request.event)) for request in requests]
+        return planner.plan(wanted, core, uncore, anchors=anchors)
+
+    def _seated(self, event: Event) -> Event:
+        """Return an event with the unit that counts it, for the planner."""
+        if find_event(self.pmu, event.name).unit is Unit.UNCORE:
+            return replace(event, encoding=PerfEncoding(_UNCORE, 0, 0))
+        return event
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return nothing: with the same seed all runs are the same."""
+        return ()
+
+    def open(
+        self, groups: Sequence[Group], target: Target, *, exact: bool = False
+    ) -> MachineCounting:
+        """Set up a measurement; what cannot be counted is reported in its readings."""
+        return MachineCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
+
+    def open_program(
+        self, groups: Sequence[Group], program: Program, *, exact: bool = False
+    ) -> MachineCounting:
+        """Set up a measurement of a program that was made in Python."""
+        run = run_program(self._bench, program)
+        return MachineCounting(groups, run, self._bench, exact=exact)
+
+    def sample(
+        self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
+    ) -> MachineSampler:
+        """Set up sampling on a command; the buffer is the machine's own."""
+        from gnomon.sources.machine.sampling import MachineSampler
+
+        del pages
+        return MachineSampler(samplings, prepare(self._bench, target), self._bench)
+
+    def sample_program(self, samplings: Sequence[Sampling], program: Program) -> MachineSampler:
+        """Set up sampling of a program that was made in Python."""
+        from gnomon.sources.machine.sampling import MachineSampler
+
+        return MachineSampler(samplings, run_program(self._bench, program), self._bench)
+
+    def provenance(self, target: Target) -> Provenance:
+        """Return which machine is simulated, with which seed, and what runs on it."""
+        from gnomon import __version__
+
+        return Provenance(
+            source=self.name,
+            simulated=True,
+            command=target.argv if isinstance(target, Command) else (),
+            target="command",
+            host=os.uname().nodename,
+            cpu=self.machine.title,
+            cpus=self.machine.threads,
+            machine=self.machine.name,
+            gnomon=__version__,
+            python=sys.version.split(maxsplit=1)[0],
+            clock=SIMULATED_CLOCK,
+            created=utc_now(),
+            seed=self.seed,
+        )
