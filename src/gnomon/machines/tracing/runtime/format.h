@@ -35,7 +35,7 @@
 #define GNOMON_WORD_VALUE(word) ((word) >> 8)
 /* The phase of record i; memory that was never written has the phase of no first lap. */
 #define GNOMON_PHASE_BIT 0x80
-#define GNOMON_PHASE(i) (~((i) >> GNOMON_RING_BITS) << 7 & GNOMON_PHASE_BIT)
+#define GNOMON_PHASE(i) (~((i) >> (GNOMON_RING_BITS - 7)) & GNOMON_PHASE_BIT)
 
 /* The kinds of one word are the codes of native/machine_program.hh, so that they need no
  * translation. */
