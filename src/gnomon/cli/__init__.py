@@ -18,6 +18,8 @@ COMMANDS = {
     "doctor": "say what this machine can measure, and why not the rest",
     "events": "list events, look one up, or see which can be counted here",
     "count": "count events while a program runs",
+    "compare": "say what changed between two versions of a program",
+    "scale": "find out how events grow with a parameter",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
     "show": "show a recording",
