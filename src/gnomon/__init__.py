@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.scaling import scale, scale_models
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
@@ -37,10 +39,13 @@ _HOMES = {
     "Recording": "gnomon.recording",
     "RecordingWriter": "gnomon.recording",
     "Thread": "gnomon.sources.base",
+    "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "scale": "gnomon.analysis.scaling",
+    "scale_models": "gnomon.analysis.scaling",
 }
 
 __all__ = [
@@ -54,10 +59,13 @@ __all__ = [
     "Recording",
     "RecordingWriter",
     "Thread",
+    "compare",
     "count",
     "diagnose",
     "profile",
     "region",
+    "scale",
+    "scale_models",
 ]
 
 

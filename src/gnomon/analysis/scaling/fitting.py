@@ -1,0 +1,271 @@
+"""Fitting a model to all events at once.
+
+Least squares need no more of repeated runs than their mean at each point and the squares
+around it. For models that are linear but for an exponent, the exponents to begin with are
+the same for all events, so that one matrix product tries all of them on all events; a few
+damped Gauss-Newton steps, each event with its own, finish the job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.analysis.scaling.models import Model
+
+Array = NDArray[np.float64]
+
+_STEPS = 12
+_ROUNDING = 1e-20  # squares relative to those of the values, below which there is no residual
+_MARGIN = 20.0  # in AICc: a first guess worse than this is not refined
+
+
+class Noise(StrEnum):
+    """How the scatter of runs goes with the value: the same everywhere, or in proportion."""
+
+    CONSTANT = "constant"
+    PROPORTIONAL = "proportional"
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What was measured, point by point, and how much each point weighs.
+
+    `means`, `weights` and `within` (squares around the mean) are points x events; `counts`
+    are runs a point.
+    """
+
+    points: Array  # (point, parameter)
+    counts: Array  # (point,)
+    means: Array
+    within: Array
+    noise: Noise
+    weights: Array
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are in all."""
+        return int(self.counts.sum())
+
+    @property
+    def pure_error(self) -> Array:
+        """The weighted squares of runs around their points: no model explains them."""
+        return np.asarray((self.weights * self.within).sum(0))
+
+    @property
+    def log_weights(self) -> Array:
+        """What the weights add to the likelihood."""
+        return np.asarray((self.counts[:, None] * np.log(self.weights)).sum(0))
+
+    @property
+    def least(self) -> Array:
+        """Squares that are nothing but rounding."""
+        size = (self.counts[:, None] * self.weights * self.means**2).sum(0)
+        return np.asarray(_ROUNDING * np.where(size > 0, size, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model fitted to all events: coefficients, exponents, and what is left at the points."""
+
+    model: Model
+    coefficients: Array  # (event, 1 + term)
+    exponents: Array  # (event, free)
+    misfit: Array  # (event,): weighted squares of points around the model
+
+
+def summarise_points(points: Array, values: Array, noise: Noise) -> Data:
+    """Gather runs x events into distinct points."""
+    distinct, place = np.unique(points, axis=0, return_inverse=True)
+    place = place.ravel()
+    counts = np.bincount(place).astype(float)
+    member = np.zeros((len(distinct), len(points)))
+    member[place, np.arange(len(points))] = 1.0
+    means = member @ values / counts[:, None]
+    within = member @ (values - means[place]) ** 2
+    weights = np.ones_like(means)
+    if noise is Noise.PROPORTIONAL:
+        # A point near zero would otherwise outweigh all the others.
+        size = np.maximum(np.abs(means), 1e-3 * np.abs(means).max(0))
+        weights = 1 / np.where(size > 0, size, 1.0) ** 2
+    return Data(distinct, counts, means, within, noise, weights)
+
+
+def fit(model: Model, data: Data, best: Array | None = None) -> Fitted:
+    """Fit a model to every event; `best` is the AICc to be beaten, where that is known."""
+    events = data.means.shape[1]
+    exponents = np.empty((events, 0))
+    if model.free:
+        exponents = _search(model, data)
+    fitted = _linear(model, data, exponents)
+    if not model.free:
+        return fitted
+    if best is None:
+        return _refine(fitted, data, np.arange(events))
+    near = np.flatnonzero(aicc(fitted, data) < best + _MARGIN)
+    return _refine(fitted, data, near) if near.size else fitted
+
+
+def aicc(fitted: Fitted, data: Data, *, of_points: bool = False) -> Array:
+    """Return Akaike's criterion with its correction for few values; infinite for too few.
+
+    Of points alone, repeated runs count once: for events whose runs agree better with
+    each other than with any model.
+    """
+    number = len(data.counts) if of_points else data.runs
+    squares = fitted.misfit if of_points else fitted.misfit + data.pure_error
+    size = fitted.model.size + 1  # and the variance
+    if number - size - 1 <= 0:
+        return np.full(squares.shape, np.inf)
+    share = number / data.runs
+    likelihood = number * np.log(np.maximum(squares, data.least) / number)
+    penalty = 2 * size + 2 * size * (size + 1) / (number - size - 1)
+    return np.asarray(likelihood - share * data.log_weights + penalty)
+
+
+def _search(model: Model, data: Data) -> Array:
+    """Return for each event the exponents that fit best among those to begin with."""
+    count = 12 if len(model.free) == 1 else 4
+    grids = [f.shape.exponents(data.points[:, f.parameter], count) for _, f in model.free]
+    tried = np.array(list(product(*grids)))
+    columns = model.columns(data.points, tried)  # (trial, point, term)
+    columns = columns / np.abs(columns).max(1, keepdims=True)
+    weights = data.counts[:, None] * data.weights
+    total = weights.sum(0)
+    centred = data.means - (weights * data.means).sum(0) / total
+    target = weights * centred
+    first = columns[:, :, 0]
+    mean_first = first @ weights / total
+    ff = first**2 @ weights - mean_first**2 * total
+    fy = first @ target
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if len(model.terms) == 1:
+            gain = fy**2 / ff
+        else:
+            second = columns[:, :, 1]
+            mean_second = second @ weights / total
+            gg = second**2 @ weights - mean_second**2 * total
+            gy = second @ target
+            fg = (first * second) @ weights - mean_first * mean_second * total
+            gain = (gg * fy**2 - 2 * fg * fy * gy + ff * gy**2) / (ff * gg - fg**2)
+            gain = np.where(ff * gg - fg**2 > 1e-9 * ff * gg, gain, 0.0)
+    gain = np.where(np.isfinite(gain) & (ff > 1e-12 * total), gain, 0.0)
+    return np.asarray(tried[gain.argmax(0)])
+
+
+def _linear(model: Model, data: Data, exponents: Array) -> Fitted:
+    """Solve for the coefficients, given the exponents."""
+    events = data.means.shape[1]
+    columns = model.columns(data.points, exponents)
+    weights = np.sqrt(data.counts[:, None] * data.weights).T  # (event, point)
+    ones = np.ones((len(columns), len(data.points), 1))
+    design = np.concatenate([ones, columns], axis=2)
+    shared = len(design) == 1 and (data.weights == data.weights[:, :1]).all()
+    if shared:
+        # One decomposition serves all events.
+        scale = weights[0]
+        coefficients = _solve(design * scale[None, :, None], (data.means.T * scale)[:1])
+        solution = _pseudo_inverse(design[0] * scale[:, None]) @ (data.means * scale[:, None])
+        coefficients = solution.T
+    else:
+        design = np.broadcast_to(design, (events, *design.shape[1:]))
+        coefficients = _solve(design * weights[:, :, None], data.means.T * weights)
+    return Fitted(model, coefficients, exponents, _misfit(model, data, coefficients, exponents))
+
+
+def _pseudo_inverse(design: Array) -> Array:
+    scale = np.linalg.norm(design, axis=0)
+    q, r = np.linalg.qr(design / scale)
+    return np.asarray(np.linalg.solve(r, q.T) / scale[:, None])
+
+
+def _solve(design: Array, target: Array) -> Array:
+    """Return least-squares solutions of events x points x columns, by QR."""
+    scale = np.linalg.norm(design, axis=1, keepdims=True)
+    scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+    q, r = np.linalg.qr(design / scale)
+    # A column that says nothing new must not end the whole batch.
+    diagonal = np.einsum("eii->ei", r)
+    flat = np.abs(diagonal) < 1e-13
+    r = r + np.einsum("ei,ij->eij", flat * 1e30, np.eye(r.shape[1]))
+    right = np.einsum("epc,ep->ec", q, target)
+    return np.asarray(np.linalg.solve(r, right[:, :, None])[:, :, 0] / scale[:, 0, :])
+
+
+def predicted(model: Model, points: Array, coefficients: Array, exponents: Array) -> Array:
+    """Return the model at points, as events x points."""
+    columns = model.columns(points, exponents)
+    constant = coefficients[:, :1]
+    if len(columns) == 1:
+        return np.asarray(constant + coefficients[:, 1:] @ columns[0].T)
+    return np.asarray(constant + np.einsum("ept,et->ep", columns, coefficients[:, 1:]))
+
+
+def _misfit(model: Model, data: Data, coefficients: Array, exponents: Array) -> Array:
+    rest = data.means.T - predicted(model, data.points, coefficients, exponents)
+    squares = (data.counts[:, None] * data.weights).T * rest**2
+    total = squares.sum(1)
+    return np.asarray(np.where(np.isfinite(total), total, np.inf))
+
+
+def jacobian(model: Model, points: Array, coefficients: Array, exponents: Array) -> Array:
+    """Return derivatives by constant, coefficients and exponents: events x points x numbers."""
+    columns = model.columns(points, exponents)
+    columns = np.broadcast_to(columns, (len(coefficients), *columns.shape[1:]))
+    parts = [np.ones((*columns.shape[:2], 1)), columns]
+    if model.free:
+        slopes = model.slopes(points, exponents, columns)
+        terms = [number for number, _ in model.free]
+        parts.append(slopes * coefficients[:, None, [1 + number for number in terms]])
+    return np.concatenate(parts, axis=2)
+
+
+def _refine(fitted: Fitted, data: Data, chosen: NDArray[np.intp]) -> Fitted:
+    """Improve exponents by damped Gauss-Newton steps, coefficients solved for anew each time."""
+    model = fitted.model
+    part = Data(
+        data.points,
+        data.counts,
+        data.means[:, chosen],
+        data.within[:, chosen],
+        data.noise,
+        data.weights[:, chosen],
+    )
+    bounds = np.array([f.shape.bounds(data.points[:, f.parameter]) for _, f in model.free])
+    exponents = fitted.exponents[chosen].copy()
+    now = _linear(model, part, exponents)
+    coefficients, misfit = now.coefficients.copy(), now.misfit.copy()
+    damping = np.full(len(chosen), 1e-6)
+    weights = np.sqrt(part.counts[:, None] * part.weights).T
+    for _ in range(_STEPS):
+        rest = part.means.T - predicted(model, part.points, coefficients, exponents)
+        step = _step(
+            jacobian(model, part.points, coefficients, exponents) * weights[:, :, None],
+            rest * weights,
+            damping,
+        )
+        trial = np.clip(exponents + step[:, 1 + len(model.terms) :], bounds[:, 0], bounds[:, 1])
+        after = _linear(model, part, trial)
+        better = after.misfit < misfit
+        exponents[better] = trial[better]
+        coefficients[better] = after.coefficients[better]
+        misfit[better] = after.misfit[better]
+        damping = np.where(better, damping / 10, np.minimum(damping * 20, 1e6))
+    everything = [a.copy() for a in (fitted.coefficients, fitted.exponents, fitted.misfit)]
+    for all_events, some in zip(everything, (coefficients, exponents, misfit), strict=True):
+        all_events[chosen] = some
+    return Fitted(model, *everything)
+
+
+def _step(design: Array, rest: Array, damping: Array) -> Array:
+    scale = np.linalg.norm(design, axis=1)
+    scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+    unit = np.nan_to_num(design / scale[:, None, :])
+    normal = np.einsum("epi,epj->eij", unit, unit)
+    normal += (damping[:, None] + 1e-12)[:, :, None] * np.eye(normal.shape[1])
+    right = np.einsum("epi,ep->ei", unit, np.nan_to_num(rest))
+    return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0] / scale)
