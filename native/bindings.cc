@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "child.hh"
+#include "footprint.hh"
 #include "known_loop.hh"
 #include "machine_bindings.hh"
 #include "program_bindings.hh"
@@ -19,6 +20,7 @@
 #include "perf_ring.hh"
 #include "perf_ticker.hh"
 #include "regions.hh"
+#include "segments_bindings.hh"
 #include "user_read.hh"
 
 namespace nb = nanobind;
@@ -131,11 +133,24 @@ void bind_perf(nb::module_& m) {
         .def_prop_ro("is_open", &Group::is_open)
         .def("__len__", &Group::size);
 
+    nb::class_<Footprint>(m, "Footprint", "The memory of a process and its children.")
+        .def(nb::init<pid_t>(), "pid"_a)
+        .def(
+            "read",
+            [](Footprint& footprint) -> nb::object {
+                uint64_t words[Footprint::words];
+                if (!footprint.read(words)) return nb::none();
+                return tuple_of_words(words, Footprint::words);
+            },
+            "Return (bytes resident, bytes mapped), or None when all have ended.")
+        .def_prop_ro("unreadable", &Footprint::unreadable);
+
     nb::class_<Ticker>(m, "Ticker", "Reads groups at fixed points in time, from a thread.")
-        .def(nb::init<std::vector<Group*>, uint64_t>(), "groups"_a, "interval_ns"_a,
-             nb::keep_alive<1, 2>())
+        .def(nb::init<std::vector<Group*>, uint64_t, Footprint*>(), "groups"_a, "interval_ns"_a,
+             "footprint"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
         .def("start", &Ticker::start)
         .def("stop", &Ticker::stop, nb::call_guard<nb::gil_scoped_release>())
+        .def("watch_footprint", &Ticker::watch_footprint)
         .def(
             "drain", [](Ticker& ticker) { return bytes_of(ticker.drain()); },
             "Take the rows so far as bytes of native 64-bit words.")
@@ -300,6 +315,7 @@ NB_MODULE(_native, m) {
     bind_regions(m);
     bind_program(m);
     bind_machine(m);
+    bind_segments(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,

@@ -18,8 +18,9 @@ size_t words_of(const std::vector<Group*>& groups) {
 
 }  // namespace
 
-Ticker::Ticker(std::vector<Group*> groups, uint64_t interval_ns)
-    : groups_(std::move(groups)), interval_(interval_ns), row_words_(words_of(groups_)) {}
+Ticker::Ticker(std::vector<Group*> groups, uint64_t interval_ns, Footprint* footprint)
+    : groups_(std::move(groups)), footprint_(footprint), interval_(interval_ns),
+      row_words_(words_of(groups_) + (footprint ? Footprint::words : 0)) {}
 
 Ticker::~Ticker() { stop(); }
 
@@ -64,6 +65,8 @@ void Ticker::take_row() {
             std::fill_n(row.begin() + static_cast<long>(at), group->words(), ~uint64_t{0});
         at += group->words();
     }
+    if (footprint_ && !(watching_.load() && footprint_->read(row.data() + at)))
+        std::fill_n(row.begin() + static_cast<long>(at), Footprint::words, ~uint64_t{0});
     std::lock_guard lock(mutex_);
     rows_.insert(rows_.end(), row.begin(), row.end());
 }

@@ -8,21 +8,25 @@
 #include <thread>
 #include <vector>
 
+#include "footprint.hh"
 #include "perf_group.hh"
 
 namespace gnomon {
 
 class Ticker {
   public:
-    Ticker(std::vector<Group*> groups, uint64_t interval_ns);
+    // `footprint` may be left out; its words are the last of a row.
+    Ticker(std::vector<Group*> groups, uint64_t interval_ns, Footprint* footprint = nullptr);
     ~Ticker();
     Ticker(const Ticker&) = delete;
     Ticker& operator=(const Ticker&) = delete;
 
     void start();
     void stop() noexcept;
+    // Reads the footprint from now on; before, the program has not begun to be itself.
+    void watch_footprint() { watching_.store(true); }
     // Moves out the rows taken so far: time, then every group's reading in order. A group
-    // that could not be read has all its words at ~0.
+    // or a footprint that could not be read has all its words at ~0.
     std::vector<uint64_t> drain();
     size_t row_words() const { return row_words_; }
     // Ticks that were skipped because the machine did not let the thread run in time.
@@ -33,6 +37,8 @@ class Ticker {
     void take_row();
 
     std::vector<Group*> groups_;
+    Footprint* footprint_;
+    std::atomic<bool> watching_{false};
     uint64_t interval_;
     size_t row_words_;
     std::thread thread_;

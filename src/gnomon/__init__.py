@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.phases import PhaseSeries, phases
     from gnomon.analysis.scaling import scale, scale_models
+    from gnomon.analysis.survey import survey
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
@@ -34,6 +36,7 @@ _HOMES = {
     "EventSet": "gnomon.instrument.eventset",
     "GnomonError": "gnomon.errors",
     "PerfSource": "gnomon.sources.perf",
+    "PhaseSeries": "gnomon.analysis.phases",
     "Process": "gnomon.sources.base",
     "PythonProfile": "gnomon.instrument.profile",
     "Recording": "gnomon.recording",
@@ -42,10 +45,12 @@ _HOMES = {
     "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
+    "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
+    "survey": "gnomon.analysis.survey",
 }
 
 __all__ = [
@@ -54,6 +59,7 @@ __all__ = [
     "EventSet",
     "GnomonError",
     "PerfSource",
+    "PhaseSeries",
     "Process",
     "PythonProfile",
     "Recording",
@@ -62,10 +68,12 @@ __all__ = [
     "compare",
     "count",
     "diagnose",
+    "phases",
     "profile",
     "region",
     "scale",
     "scale_models",
+    "survey",
 ]
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "scale": "find out how events grow with a parameter",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
+    "phases": "find where a program's footprint or events change their course",
     "show": "show a recording",
     "convert": "import and export recordings",
     "report": "write a report of recordings as one HTML file",

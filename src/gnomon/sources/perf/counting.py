@@ -351,7 +351,7 @@ class PerfCounting(Closing):
         self._require("start", "ready")
         if interval <= 0:
             raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
-        ticker = _native.Ticker([slot.group for slot in self._slots], interval)
+        ticker = self._make_ticker(interval)
         self._ticker = ticker
         try:
             ticker.start()
@@ -369,6 +369,9 @@ class PerfCounting(Closing):
                 self.warnings.append(
                     f"{ticker.missed} of the interval's ticks came too late and were left out"
                 )
+
+    def _make_ticker(self, interval: int) -> _native.Ticker:
+        return _native.Ticker([slot.group for slot in self._slots], interval)
 
     def _rows(self, ticker: _native.Ticker) -> Iterator[Snapshot]:
         words = array.array("Q", ticker.drain())

@@ -1,0 +1,229 @@
+"""Splitting series into phases: candidates, the gate, breaks with intervals, fitted lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon import _native
+from gnomon.analysis.phases.fit import EXACT_UP_TO, Problem, choices, problem, without
+from gnomon.analysis.phases.gate import LEVEL, p_value
+from gnomon.analysis.phases.model import Break, Choice, PhaseFit, PhaseSeries, Shape
+from gnomon.errors import GnomonError, UsageError
+
+Floats = NDArray[np.float64]
+
+# Hansen (2000): 95 % of the likelihood ratio of a break between two free fits; where the
+# lines meet the break is an ordinary parameter, and the ratio chi-squared.
+_FREE_RATIO, _HINGE_RATIO = 7.35, 3.84
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The choice that was made, its breaks, the fits of each phase, and the reasons."""
+
+    choice: Choice
+    choices: tuple[Choice, ...]
+    breaks: tuple[Break, ...]
+    decision: str
+    warnings: tuple[str, ...]
+
+
+def split(
+    series: tuple[PhaseSeries, ...],
+    shapes: tuple[Shape, ...],
+    max_phases: int,
+    min_points: int,
+    exactly: int | None,
+) -> Answer:
+    """Return the phases of the series: the best by BIC of those whose every break stands."""
+    _check(series, max_phases, min_points, exactly)
+    given = problem(series[0].times, [one.values for one in series], min_points)
+    most = exactly or max_phases
+    warnings = []
+    if given.x.size > EXACT_UP_TO and most > 2:
+        warnings.append(
+            f"{given.x.size:,} points: three or more phases were found over means of some points "
+            "each, and their breaks then set exactly"
+        )
+    ranked = choices(given, shapes, most)
+    if exactly is not None:
+        ranked = [choice for choice in ranked if choice.phases == exactly]
+        if not ranked:
+            raise GnomonError(
+                f"{given.x.size} points are too few for {exactly} phases of {min_points}."
+            )
+        chosen = replace(ranked[0], chosen=True)
+        judged, decision = [chosen, *ranked[1:]], f"{exactly} phases, as asked for"
+    else:
+        judged, decision = _judge(given, ranked, series)
+        chosen = next(choice for choice in judged if choice.chosen)
+    return Answer(
+        chosen,
+        tuple(sorted(judged, key=lambda choice: (choice.phases, choice.bic))),
+        _breaks(given, chosen, series),
+        decision,
+        tuple(warnings),
+    )
+
+
+def _check(
+    series: tuple[PhaseSeries, ...], max_phases: int, min_points: int, exactly: int | None
+) -> None:
+    if max_phases < 1 or (exactly is not None and exactly < 1):
+        raise UsageError("there is at least one phase: ask for 1 or more.")
+    if min_points < 3:
+        raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
+    for one in series:
+        if one.times.shape != one.values.shape or one.times.ndim != 1:
+            raise UsageError(f"{one.name}: times and values must be two rows of the same length.")
+        if not (np.isfinite(one.times).all() and np.isfinite(one.values).all()):
+            raise UsageError(f"{one.name} has a value or time that is not a number: leave it out.")
+        if (np.diff(one.times) <= 0).any():
+            raise UsageError(f"the times of {one.name} must ascend, each only once: sort them.")
+    points = series[0].times.size
+    if any(one.times.size != points or (one.times != series[0].times).any() for one in series):
+        raise UsageError("series that are split together must have the same times.")
+    if points < 2 * min_points:
+        raise GnomonError(
+            f"{points} points of {series[0].name} are too few to split: phases of {min_points} "
+            f"need {2 * min_points}; read more often, as in -i 1ms, or let the program run longer."
+        )
+
+
+def _judge(
+    given: Problem, ranked: list[Choice], series: tuple[PhaseSeries, ...]
+) -> tuple[list[Choice], str]:
+    """Return the choices with the first that stands marked, and the decision in words."""
+    names = " and ".join(one.name for one in series)
+    if not any(np.ptp(row) > 0 for row in given.y):
+        only = next(choice for choice in ranked if choice.phases == 1)
+        return [replace(only, chosen=True)], f"one phase: {names} never changes"
+    waiting, judged, seen = list(ranked), [], set()
+    while True:
+        best = min(waiting, key=lambda choice: (choice.bic, choice.phases))
+        waiting.remove(best)
+        seen.add(best.breaks)
+        values = _p_values(given, best)
+        weakest = max(values, default=None)
+        if weakest is None or weakest < LEVEL:
+            chosen = replace(best, p_value=weakest, chosen=True)
+            considered = [c for c in waiting if c in ranked]
+            return [*judged, chosen, *considered], _words(chosen, judged)
+        judged.append(replace(best, p_value=weakest))
+        # The other breaks may be worth keeping all the same.
+        rest = without(given, best, values.index(weakest))
+        if rest.breaks not in seen and rest.breaks not in (c.breaks for c in waiting):
+            waiting.append(rest)
+
+
+def _words(chosen: Choice, refused: list[Choice]) -> str:
+    if chosen.phases == 1:
+        if not refused:
+            return "one phase: BIC prefers a single one"
+        best = refused[0]
+        return (
+            f"one phase: BIC would have {best.phases}, but noise with the same memory shows a "
+            f"break as clear in {best.p_value:.0%} of cases"
+        )
+    text = (
+        f"{chosen.phases} phases ({chosen.shape}): the best by BIC, and noise shows a break as "
+        f"clear as the weakest in {max(chosen.p_value or 0, 0.001):.1%} of cases at most"
+    )
+    if refused:
+        numbers = " and ".join(dict.fromkeys(str(choice.phases) for choice in refused))
+        text = text.replace(
+            "the best by BIC", f"the best by BIC whose breaks all stand ({numbers} do not)"
+        )
+    return text
+
+
+def _p_values(given: Problem, choice: Choice) -> list[float]:
+    line = choice.shape is not Shape.LEVELS
+    return [p_value(given, choice.breaks, i, line=line) for i in range(len(choice.breaks))]
+
+
+def _breaks(given: Problem, choice: Choice, series: tuple[PhaseSeries, ...]) -> tuple[Break, ...]:
+    edges = [0, *choice.breaks, given.x.size]
+    line = choice.shape is not Shape.LEVELS
+    only_rates = all(one.is_rate for one in series)
+    found = []
+    for number, at in enumerate(choice.breaks):
+        first = edges[number]
+        part = given.part(first, edges[number + 2])
+        ratio = _FREE_RATIO
+        if choice.shape is Shape.HINGE:
+            raw, where = _native.hinge_costs(part.x, part.y, part.least)
+            costs, ratio = np.frombuffer(raw), _HINGE_RATIO
+            time = float(np.frombuffer(where)[at - first])
+        else:
+            costs = np.frombuffer(_native.split_costs(part.x, part.y, line, part.least))
+            before, after = given.x[at - 1], given.x[at]
+            # A rate holds up to the time it was read: there the next one begins.
+            time = float(before if only_rates else (before + after) / 2)
+        low, high = _likely(part, costs, at - first, ratio)
+        # Without a verdict on the whole nobody has asked for one on each break.
+        judged = choice.p_value is not None
+        value = p_value(given, choice.breaks, number, line=line) if judged else None
+        found.append(Break(time, float(part.x[low - 1]), float(part.x[high]), at, value))
+    return tuple(found)
+
+
+def _likely(part: Problem, costs: Floats, at: int, ratio: float) -> tuple[int, int]:
+    """Return the first and the last break that the data could as well mean."""
+    best = max(float(costs[at]), part.floor)
+    points = part.y.size * _independent(part)
+    near = np.flatnonzero(points * (costs - best) / best <= ratio)
+    return int(near.min(initial=at)), int(near.max(initial=at))
+
+
+def _independent(part: Problem) -> float:
+    """Return the share of the points that counts when neighbours resemble each other."""
+    trials = _native.segment_trials(part.x, part.y, True, part.least)
+    memory = float(np.clip(np.frombuffer(trials).reshape(-1, 3)[:, 2].mean(), 0.0, 0.95))
+    return (1 - memory) / (1 + memory)
+
+
+def fits(
+    series: tuple[PhaseSeries, ...],
+    answer: Answer,
+    edges: list[float],
+    per_second: float,
+) -> list[tuple[PhaseFit, ...]]:
+    """Return how each series runs through each phase; `per_second` units of time are a second."""
+    columns = [_fit_one(one, answer, edges, per_second) for one in series]
+    return list(zip(*columns, strict=True))
+
+
+def _fit_one(
+    one: PhaseSeries, answer: Answer, edges: list[float], per_second: float
+) -> list[PhaseFit]:
+    x, base = one.times, one.values[0]
+    y = one.values - base
+    points = [0, *answer.choice.breaks, x.size]
+    lines: list[tuple[float, float, float]] = []  # where, value there, slope
+    if answer.choice.shape is Shape.HINGE:
+        place = answer.breaks[0].time
+        scale = max(float(x[-1] - x[0]), 1e-300)
+        t = (x - place) / scale
+        columns = np.column_stack((np.ones_like(t), np.minimum(t, 0), np.maximum(t, 0)))
+        value, before, after = np.linalg.lstsq(columns, y, rcond=None)[0]
+        lines = [(place, value, before / scale), (place, value, after / scale)]
+    else:
+        for first, last in zip(points, points[1:], strict=False):
+            middle = float(x[first:last].mean())
+            t, v = x[first:last] - middle, y[first:last]
+            level = answer.choice.shape is Shape.LEVELS
+            slope = 0.0 if level else float(t @ v / max(t @ t, 1e-300))
+            lines.append((middle, float(v.mean()), slope))
+    nothing = 1e-9 * float(np.ptp(y))  # a change this small is rounding
+    made = []
+    for (place, value, steepness), start, end in zip(lines, edges, edges[1:], strict=False):
+        low, high = max(start, float(x[0])), min(end, float(x[-1]))
+        slope = steepness if abs(steepness) * (high - low) > nothing else 0.0
+        first = float(base + value + slope * (low - place))
+        last = float(base + value + slope * (high - place))
+        made.append(PhaseFit(one.name, first, last, float(slope * per_second), one.unit))
+    return made

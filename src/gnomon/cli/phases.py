@@ -1,0 +1,119 @@
+"""Find the phases of a program: where its footprint, or any event, changes its course.
+
+Takes a recording, or runs a program and reads its memory and its counters every 10 ms.
+A split must be worth it: one that noise would show as well is refused, and the table has
+a single phase. With --json the program's output goes to stderr.
+
+examples:
+  gnomon phases -- ./program arg
+  gnomon phases -e page-faults,task-clock -i 5ms -o run.gnomon -- ./program
+  gnomon phases run.gnomon
+  gnomon phases run.gnomon --by page-faults,task-clock --max 4
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gnomon.analysis.phases import INTERVAL, MAX_PHASES, MIN_POINTS, PhasesResult, Shape, phases
+from gnomon.errors import UsageError
+from gnomon.sources.base import Command
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gnomon phases`."""
+    parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
+    parser.add_argument(
+        "--by",
+        metavar="WHAT",
+        default="footprint",
+        help="what to split by: footprint (the default), or events, as in page-faults,task-clock",
+    )
+    parser.add_argument(
+        "--max", metavar="N", type=int, default=MAX_PHASES, help=f"at most N ({MAX_PHASES})"
+    )
+    parser.add_argument("--exactly", metavar="N", type=int, help="N phases, significant or not")
+    parser.add_argument(
+        "--shape",
+        choices=("auto", *map(str, Shape)),
+        default="auto",
+        help="what a phase is taken to be",
+    )
+    parser.add_argument(
+        "--min-points",
+        metavar="N",
+        type=int,
+        default=MIN_POINTS,
+        help=f"a phase has at least N points ({MIN_POINTS})",
+    )
+    parser.add_argument("--run", type=int, help="the run of a recording")
+    parser.add_argument("-e", "--events", metavar="EVENTS", help="what to count while it runs")
+    parser.add_argument(
+        "-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})"
+    )
+    parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
+    parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    parser.set_defaults(argv=None)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run or open, split, show; returns the program's exit status."""
+    result = phases(
+        _subject(options),
+        options.by,
+        max_phases=options.max,
+        exactly=options.exactly,
+        shape=options.shape,
+        min_points=options.min_points,
+        run=options.run,
+        events=options.events,
+        interval=options.interval or INTERVAL,
+        output=options.output,
+        overwrite=options.force,
+    )
+    _show(result, options)
+    return result.exit_status or (130 if result.interrupted else 0)
+
+
+def _subject(options: argparse.Namespace) -> str | Command:
+    if options.argv is None:
+        if options.recording is None:
+            raise UsageError("nothing to split: give a recording, or a command after --.")
+        given = {"-e": options.events, "-i": options.interval, "-o": options.output}
+        for name, value in given.items():
+            if value is not None:
+                raise UsageError(f"{name} is for a program to run: give one after --.")
+        recording: str = options.recording
+        return recording
+    if options.recording is not None:
+        raise UsageError("a recording and a command to run: choose one.")
+    if options.run is not None:
+        raise UsageError("--run chooses a run of a recording: leave it away.")
+    return Command(tuple(options.argv), stdout=2 if options.json else None)
+
+
+def _show(result: PhasesResult, options: argparse.Namespace) -> None:
+    from gnomon.views.phases import phases_as_json, print_phases
+
+    if options.json:
+        from gnomon.views.envelope import envelope
+
+        origin = result.provenance
+        assert origin is not None
+        print(
+            envelope(
+                "phases",
+                phases_as_json(result),
+                source=origin.source,
+                simulated=origin.simulated,
+                warnings=result.warnings,
+            )
+        )
+        return
+    print_phases(result, sys.stdout)
+    for text in result.warnings:
+        print(f"warning: {text}", file=sys.stderr)
+    if options.output:
+        name = options.output.removesuffix(".gnomon") + ".gnomon"
+        print(f"\n  recorded; `gnomon phases {name}` splits it again")
