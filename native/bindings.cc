@@ -12,6 +12,7 @@
 #include "child.hh"
 #include "footprint.hh"
 #include "known_loop.hh"
+#include "engine_bindings.hh"
 #include "machine_bindings.hh"
 #include "program_bindings.hh"
 #include "no_region.hh"
@@ -21,7 +22,9 @@
 #include "perf_ticker.hh"
 #include "regions.hh"
 #include "segments_bindings.hh"
+#include "trace_bindings.hh"
 #include "user_read.hh"
+#include "workload_bindings.hh"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -235,11 +238,13 @@ void bind_child(nb::module_& m) {
             "__init__",
             [](Child* self, const std::vector<nb::bytes>& argv,
                const std::vector<nb::bytes>& environment, const nb::bytes& directory,
-               int stdout_fd) {
+               int stdout_fd, bool same_addresses) {
                 new (self) Child(texts_of(argv), texts_of(environment),
-                                 std::string(directory.c_str(), directory.size()), stdout_fd);
+                                 std::string(directory.c_str(), directory.size()), stdout_fd,
+                                 same_addresses);
             },
-            "argv"_a, "environment"_a, "directory"_a, "stdout"_a = -1)
+            "argv"_a, "environment"_a, "directory"_a, "stdout"_a = -1,
+            "same_addresses"_a = false)
         .def(
             "release",
             [](Child& child) {
@@ -314,8 +319,11 @@ NB_MODULE(_native, m) {
     bind_child(m);
     bind_regions(m);
     bind_program(m);
+    bind_trace(m);
     bind_machine(m);
     bind_segments(m);
+    bind_engine(m);
+    bind_workloads(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,

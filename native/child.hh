@@ -10,9 +10,10 @@ namespace gnomon {
 class Child {
   public:
     // Forks; the child waits. Nothing of `argv` has run yet. Its standard output goes to
-    // `stdout_fd` unless that is negative.
+    // `stdout_fd` unless that is negative. With `same_addresses` its memory is not placed at
+    // random, where the kernel lets us ask for that.
     Child(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-          const std::string& directory, int stdout_fd);
+          const std::string& directory, int stdout_fd, bool same_addresses);
     ~Child();
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;

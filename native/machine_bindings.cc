@@ -224,6 +224,9 @@ void bind_system(nb::module_& m) {
                 return page ? std::optional<uint32_t>(page->node) : std::nullopt;
             },
             "address"_a)
+        .def(
+            "set_monitor", [](System& s, Monitor* monitor) { s.set_monitor(monitor); },
+            "monitor"_a.none(), nb::keep_alive<1, 2>())
         .def("time", [](System& s, uint32_t thread) { return s.thread(thread).time; })
         .def("set_time",
              [](System& s, uint32_t thread, Tick time) { s.thread(thread).time = time; })

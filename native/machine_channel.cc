@@ -52,10 +52,16 @@ void Channel::book(int64_t number, uint32_t id, int64_t bytes, int64_t limit) {
     }
 }
 
-void Channel::advance(Tick now, Tick window) {
+Tick Channel::advance(Tick now, Tick window) {
     const Tick length = std::max(window, window_slots * slot_ticks_);
-    if (now < window_start_ + length) return;
-    const Tick elapsed = now - window_start_;
+    // After one window without traffic nothing changes any more: skip those that follow.
+    for (int closed = 0; closed < 2 && now >= window_start_ + length; ++closed)
+        end_window(length);
+    if (now >= window_start_ + length) window_start_ = now - (now - window_start_) % length;
+    return window_start_ + length;
+}
+
+void Channel::end_window(Tick elapsed) {
     const int64_t capacity = elapsed / slot_ticks_ * slot_bytes;
     int64_t total = 0;
     int64_t active = 0;
@@ -83,7 +89,7 @@ void Channel::advance(Tick now, Tick window) {
     }
     const bool paced = hungry > 0 && (full || pace_ > 0);
     pace_ = paced ? slot_bytes * elapsed / fair_share(capacity, hungry) : 0;
-    window_start_ = now;
+    window_start_ += elapsed;
 }
 
 // Water-filling: the level at which the demands, cut at the level, fill the capacity.

@@ -29,8 +29,9 @@ class Channel {
 
     // Books bytes of a flow that arrive at `now`; returns how long they wait.
     Tick send(uint32_t flow, Tick now, int64_t bytes);
-    // Ends the window if it is over; no thread is earlier than `now`.
-    void advance(Tick now, Tick window);
+    // Ends the windows that are over and returns when the next one will be; no thread is
+    // earlier than `now`. Windows follow each other without gaps, whenever this is called.
+    Tick advance(Tick now, Tick window);
     // How far ahead of each other two threads may book.
     Tick span() const { return slots / 4 * slot_ticks_; }
     Tick slot_ticks() const { return slot_ticks_; }
@@ -59,6 +60,7 @@ class Channel {
         return found.number == number - 1 && found.flow != flow ? found.used : 0;
     }
     void book(int64_t number, uint32_t id, int64_t bytes, int64_t limit);
+    void end_window(Tick elapsed);
     int64_t fair_share(int64_t capacity, int64_t hungry);
 
     Tick slot_ticks_;

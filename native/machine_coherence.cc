@@ -52,7 +52,7 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
         if (supplied) {
             result.place = remote ? Place::remote_cache : Place::local_cache;
             result.node = supplier;
-            thread_counts_.at(request.thread.id, ThreadCount::interventions_local, remote) += 1;
+            request.thread.count(ThreadCount::interventions_local, remote) += 1;
             Tick now = start + transfer(request, node, page.node, start, false, 0);
             now += transfer(request, page.node, supplier, now, false, 0) + spec_.snoop;
             now += transfer(request, supplier, node, now, true, line_bytes_);
@@ -113,7 +113,7 @@ Tick System::invalidate_others(Request& request, Entry& entry, uint64_t line, ui
     Tick last = 0;
     auto tell = [&](uint32_t node) {
         const bool remote = node != core.node;
-        thread_counts_.at(request.thread.id, ThreadCount::invalidations_local, remote) += 1;
+        request.thread.count(ThreadCount::invalidations_local, remote) += 1;
         Tick now = request.now + asked;
         now += transfer(request, home, node, now, false, 0);
         now += transfer(request, node, core.node, now, false, 0);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine_cache.hh"
+#include "machine_counters.hh"
 #include "machine_types.hh"
 
 namespace gnomon::machine {
@@ -56,8 +57,13 @@ struct Thread {
     uint32_t id = 0;
     uint32_t core = 0;
     Tick time = 0;
+    Tick issue = ticks_per_cycle;  // what a reference costs that nobody waits for
+    uint64_t* counts = nullptr;    // a row of ThreadCount: of this thread, or of what it runs
     std::vector<Tick> fills;  // when each outstanding miss will be over
 
+    uint64_t& count(ThreadCount name, size_t offset = 0) {
+        return counts[static_cast<size_t>(name) + offset];
+    }
     // Waits for a free fill buffer; returns its number and moves `now` on.
     size_t reserve(Tick& now) {
         size_t first = 0;

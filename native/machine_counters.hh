@@ -1,6 +1,7 @@
 // What is counted, for whom. The lists are the only place with the names; Python reads them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,15 @@ namespace gnomon::machine {
     X(memory_writes_local) X(memory_writes_remote)                                          \
     X(uncached_reads) X(uncached_writes) X(first_touches) X(wait_ticks)
 
+// What an execution counts beside that. Classes of instructions come first, in the order of
+// their operations (machine_program.hh). Ticks are time on a hardware thread, and the part of
+// it that was spent waiting for references that were more than a simple hit.
+#define GNOMON_EXECUTION_COUNTS(X)                                                          \
+    X(integer) X(multiply) X(fp_add) X(fp_multiply) X(fp_divide)                            \
+    X(branches_taken) X(branches_not_taken) X(special) X(other)                             \
+    X(atomics) X(branch_mispredicts) X(split_references) X(traps)                           \
+    X(context_switches) X(migrations) X(ticks) X(stall_ticks)
+
 #define GNOMON_CORE_COUNTS(X)                                                               \
     X(invalidations_received) X(interventions_supplied) X(back_invalidations)               \
     X(l1_evictions) X(l2_evictions) X(l3_evictions)                                         \
@@ -34,6 +44,10 @@ namespace gnomon::machine {
 
 #define GNOMON_ENUMERATOR(name) name,
 enum class ThreadCount : uint32_t { GNOMON_THREAD_COUNTS(GNOMON_ENUMERATOR) size };
+// A row of these begins with one of ThreadCount.
+enum class LedgerCount : uint32_t {
+    GNOMON_THREAD_COUNTS(GNOMON_ENUMERATOR) GNOMON_EXECUTION_COUNTS(GNOMON_ENUMERATOR) size
+};
 enum class CoreCount : uint32_t { GNOMON_CORE_COUNTS(GNOMON_ENUMERATOR) size };
 enum class NodeCount : uint32_t { GNOMON_NODE_COUNTS(GNOMON_ENUMERATOR) size };
 enum class LinkCount : uint32_t { GNOMON_LINK_COUNTS(GNOMON_ENUMERATOR) size };

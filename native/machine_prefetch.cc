@@ -45,7 +45,7 @@ void System::prefetch_line(const Request& miss, uint64_t line) {
     Tick free = miss.now;
     const size_t fill = miss.thread.reserve(free);
     if (free > miss.now) return;
-    thread_counts_.at(miss.thread.id, ThreadCount::prefetches) += 1;
+    miss.thread.count(ThreadCount::prefetches) += 1;
     const Access found = read(request, number);
     miss.thread.fills[fill] = miss.now + found.latency;
     const size_t slot = target.cache.find(own);

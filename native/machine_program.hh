@@ -50,6 +50,10 @@ enum class Code : uint8_t {
 
 // The thread waits for the result before it goes on; otherwise it may run ahead.
 constexpr uint8_t waits = 1;
+// A machine that emulates some floating-point instructions traps here.
+constexpr uint8_t traps = 2;
+// A reference of the same instruction as the one before it: no instruction of its own.
+constexpr uint8_t continued = 4;
 
 struct Op {
     uint64_t value = 0;

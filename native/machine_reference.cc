@@ -1,5 +1,5 @@
 // A reference on its way through the core: translation, its own caches, and beyond.
-#include "machine_system.hh"
+#include "machine_step.hh"
 
 namespace gnomon::machine {
 
@@ -12,13 +12,12 @@ constexpr uint32_t table_bits = 9;
 Access System::access(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
                       bool dependent) {
     advance_channels(threads_[id].time, 0);
-    return access_lines(id, address, bytes, kind, dependent);
+    return access_lines(threads_[id], address, bytes, kind, dependent);
 }
 
 // An access that crosses lines is one reference a line.
-Access System::access_lines(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
+Access System::access_lines(Thread& thread, uint64_t address, uint64_t bytes, Kind kind,
                             bool dependent) {
-    Thread& thread = threads_[id];
     const Level& first = cores_[thread.core].level(0, kind == Kind::fetch);
     const uint64_t last = (address + (bytes ? bytes - 1 : 0)) >> first.shift;
     const Tick start = thread.time;
@@ -37,7 +36,7 @@ Access System::access_lines(uint32_t id, uint64_t address, uint64_t bytes, Kind 
 // to the end of the access when it waits for the result, else by the cost of the issue.
 Access System::reference(Thread& thread, uint64_t address, Kind kind, bool dependent) {
     Core& core = cores_[thread.core];
-    thread_counts_.row(thread.id)[static_cast<size_t>(kind)] += 1;
+    thread.counts[static_cast<size_t>(kind)] += 1;
     const Tick start = thread.time;
     const Tick translated = translate(thread, core, address, kind);
     Request request{thread, core, address, kind, start + translated, true};
@@ -53,15 +52,16 @@ Access System::reference(Thread& thread, uint64_t address, Kind kind, bool depen
     Access result = kind == Kind::store ? store(request) : read(request, 0);
     if (!hit) thread.fills[fill] = issued + result.latency;
     const bool waits = dependent || (spec_.blocking && kind != Kind::store);
-    thread.time = waits ? issued + result.latency : issued + spec_.issue;
+    thread.time = waits ? issued + result.latency : issued + thread.issue;
     result.latency += issued - start;
+    if (monitor_ && crosses_nodes(result.place)) tell_monitor(request, result);
     if (!hit && kind != Kind::fetch && spec_.prefetch != Prefetch::off) prefetch_after(request);
     return result;
 }
 
 void System::count_miss(const Request& request, size_t level) {
     if (!request.demand) return;
-    thread_counts_.at(request.thread.id, ThreadCount::l1_load_misses,
+    request.thread.count(ThreadCount::l1_load_misses,
                       3 * level + static_cast<size_t>(request.kind)) += 1;
 }
 
@@ -70,7 +70,7 @@ Tick System::arrival(Request& request, Level& level, size_t slot, Tick latency) 
     uint8_t& flags = level.cache.flags(slot);
     if (!(flags & flag::prefetched) || !request.demand) return latency;
     flags &= static_cast<uint8_t>(~flag::prefetched);
-    thread_counts_.at(request.thread.id, ThreadCount::useful_prefetches) += 1;
+    request.thread.count(ThreadCount::useful_prefetches) += 1;
     return std::max(latency, level.ready[slot] - request.now);
 }
 
@@ -138,7 +138,7 @@ Access System::store(Request& request) {
         const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
         result = {static_cast<Place>(found), core.node, latency};
         if (!(level.cache.flags(slot) & flag::writable)) {
-            thread_counts_.at(request.thread.id, ThreadCount::upgrades) += 1;
+            request.thread.count(ThreadCount::upgrades) += 1;
             const Access asked = obtain(request, line, {true, false, true});
             result.latency = std::max(latency, asked.latency);
             set_writable(core, line);
@@ -194,7 +194,7 @@ Access System::uncached(Request& request, uint32_t home) {
     Access result{Place::remote_memory, home, spec_.posted_write};
     if (write) {
         transfer(request, node, home, request.now, true, word);
-        thread_counts_.at(thread.id, ThreadCount::uncached_writes) += 1;
+        thread.count(ThreadCount::uncached_writes) += 1;
         node_counts_.at(home, NodeCount::remote_writes) += 1;
         node_counts_.at(home, NodeCount::memory_writes) += 1;
     } else {
@@ -202,13 +202,29 @@ Access System::uncached(Request& request, uint32_t home) {
         now += spec_.nodes[home].read_latency;
         now += transfer(request, home, node, now, true, word);
         result.latency = now - request.now;
-        thread_counts_.at(thread.id, ThreadCount::uncached_reads) += 1;
+        thread.count(ThreadCount::uncached_reads) += 1;
         node_counts_.at(home, NodeCount::remote_reads) += 1;
         node_counts_.at(home, NodeCount::memory_reads) += 1;
     }
     result.latency += request.now - thread.time;
     thread.time += result.latency;
+    if (monitor_) tell_monitor(request, result);
     return result;
+}
+
+void System::tell_monitor(const Request& request, const Access& found) {
+    const uint32_t home = memory_.page(request.address, request.core.node).node;
+    monitor_->remote({request.thread.id, request.core.node, found.node, home, request.address,
+                      request.kind, found.place, spec_.cache_remote});
+}
+
+// The front of a core runs ahead: a fetch that hits costs no time, another one stalls the
+// thread for as long as it takes beyond a hit.
+void System::fetch_ahead(Thread& thread, uint64_t address) {
+    const Tick start = thread.time;
+    step(thread, address, Kind::fetch, true);
+    const Level& first = cores_[thread.core].level(0, true);
+    thread.time = std::max(start, thread.time - first.spec.fetch_latency);
 }
 
 Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) {
@@ -223,7 +239,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
         buffer->touch(slot);
         return 0;
     }
-    thread_counts_.at(thread.id, fetch ? ThreadCount::itlb_misses : ThreadCount::dtlb_misses) += 1;
+    thread.count(fetch ? ThreadCount::itlb_misses : ThreadCount::dtlb_misses) += 1;
     Tick latency = 0;
     bool known = false;
     if (core.stlb) {
@@ -232,7 +248,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
             core.stlb->touch(slot);
             known = true;
         } else {
-            thread_counts_.at(thread.id, ThreadCount::stlb_misses) += 1;
+            thread.count(ThreadCount::stlb_misses) += 1;
         }
     }
     if (!known) {
@@ -252,9 +268,9 @@ Tick System::walk(Thread& thread, Core& core, uint64_t page, Tick now) {
         Request request{thread, core, entry, Kind::load, now, false};
         const Access found = read(request, std::min<size_t>(1, own_levels_));
         now += found.latency;
-        thread_counts_.at(thread.id, ThreadCount::walk_reads) += 1;
+        thread.count(ThreadCount::walk_reads) += 1;
         if (found.place >= Place::local_memory)
-            thread_counts_.at(thread.id, ThreadCount::walk_memory_reads) += 1;
+            thread.count(ThreadCount::walk_memory_reads) += 1;
     }
     return now - start;
 }

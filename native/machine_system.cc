@@ -74,6 +74,8 @@ System::System(const SystemSpec& spec)
         Thread thread;
         thread.id = id;
         thread.core = spec.thread_core[id];
+        thread.issue = spec.issue;
+        thread.counts = thread_counts_.row(id);
         thread.fills.resize(spec.outstanding, 0);
         threads_.push_back(std::move(thread));
     }

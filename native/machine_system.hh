@@ -13,6 +13,7 @@
 #include "machine_core.hh"
 #include "machine_counters.hh"
 #include "machine_memory.hh"
+#include "machine_monitor.hh"
 #include "machine_types.hh"
 
 namespace gnomon::machine {
@@ -49,8 +50,22 @@ class System {
     void migrate(uint32_t thread, uint64_t start, uint64_t bytes, uint32_t node);
     Tick longest_quantum() const;
 
+    // For a scheduler: the common case of a reference by itself (machine_step.hh), all lines of
+    // one that may cross them, and one whose thread waits only for what a hit would not cost.
+    Access step(Thread& thread, uint64_t address, Kind kind, bool dependent);
+    Access access_lines(Thread& thread, uint64_t address, uint64_t bytes, Kind kind,
+                        bool dependent);
+    void fetch_ahead(Thread& thread, uint64_t address);
+    // Ends the windows of the channels that are over; no thread is earlier than `now`. Nobody
+    // may run beyond `next_window` before.
+    void advance_channels(Tick now, Tick quantum);
+    Tick next_window() const { return next_window_; }
+    // Is told of references that another node answers; none by default.
+    void set_monitor(Monitor* monitor) { monitor_ = monitor; }
+
     Memory& memory() { return memory_; }
     Thread& thread(uint32_t id) { return threads_[id]; }
+    Core& core(uint32_t id) { return cores_[id]; }
     const SystemSpec& spec() const { return spec_; }
     Counts<ThreadCount>& thread_counts() { return thread_counts_; }
     Counts<CoreCount>& core_counts() { return core_counts_; }
@@ -75,18 +90,18 @@ class System {
     };
 
     // machine_schedule.cc
-    void step(Thread& thread, uint64_t address, uint8_t operation);
-    void run_turn(Stream& stream, Tick limit, bool inclusive);
-    void advance_channels(Tick now, Tick quantum);
+    void run_turn(Stream& stream, Tick end);
 
     // machine_reference.cc
-    Access access_lines(uint32_t thread, uint64_t address, uint64_t bytes, Kind kind,
-                        bool dependent);
     Access reference(Thread& thread, uint64_t address, Kind kind, bool dependent);
     Access read(Request& request, size_t first_level);
     Access store(Request& request);
     Access store_through(Request& request);
     Access uncached(Request& request, uint32_t home);
+    static bool crosses_nodes(Place place) {
+        return place == Place::remote_cache || place == Place::remote_memory;
+    }
+    void tell_monitor(const Request& request, const Access& found);
     Tick translate(Thread& thread, Core& core, uint64_t address, Kind kind);
     Tick walk(Thread& thread, Core& core, uint64_t page, Tick now);
     Tick level_latency(const Level& level, Kind kind) const {
@@ -129,7 +144,7 @@ class System {
                   int64_t payload);
     Tick read_memory(Request& request, uint32_t home, uint64_t line, Tick now);
     void write_memory(Request& request, uint32_t from, uint32_t home, uint64_t line);
-    Tick control(uint32_t flow, uint32_t home, uint64_t line, Tick now, int64_t bytes);
+    Tick control(Thread& thread, uint32_t home, uint64_t line, Tick now, int64_t bytes);
     Page& page_of(const Request& request, uint64_t address);
 
     const std::vector<uint32_t>& route(uint32_t from, uint32_t to) const {
@@ -153,6 +168,7 @@ class System {
     Counts<NodeCount> node_counts_;
     Counts<LinkCount> link_counts_;
     Tick next_window_ = 0;
+    Monitor* monitor_ = nullptr;
 };
 
 }  // namespace gnomon::machine

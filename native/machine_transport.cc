@@ -18,48 +18,46 @@ Tick System::transfer(const Request& request, uint32_t from, uint32_t to, Tick n
         link_counts_.at(id, LinkCount::data_messages) += data;
         link_counts_.at(id, LinkCount::bytes) += static_cast<uint64_t>(bytes);
         link_counts_.at(id, LinkCount::wait_ticks) += static_cast<uint64_t>(wait);
-        thread_counts_.at(request.thread.id, ThreadCount::wait_ticks) +=
+        request.thread.count(ThreadCount::wait_ticks) +=
             static_cast<uint64_t>(wait);
     }
     return now - start;
 }
 
 // Books a line at the controller that is responsible for it; returns the wait.
-Tick System::control(uint32_t flow, uint32_t home, uint64_t line, Tick now, int64_t bytes) {
+Tick System::control(Thread& thread, uint32_t home, uint64_t line, Tick now, int64_t bytes) {
     const auto& controllers = spec_.nodes[home].controllers;
     const Tick wait =
-        channels_[controllers[line % controllers.size()]].send(flow, now, bytes);
+        channels_[controllers[line % controllers.size()]].send(thread.id, now, bytes);
     node_counts_.at(home, NodeCount::bytes) += static_cast<uint64_t>(bytes);
     node_counts_.at(home, NodeCount::wait_ticks) += static_cast<uint64_t>(wait);
-    thread_counts_.at(flow, ThreadCount::wait_ticks) += static_cast<uint64_t>(wait);
+    thread.count(ThreadCount::wait_ticks) += static_cast<uint64_t>(wait);
     return wait;
 }
 
 Tick System::read_memory(Request& request, uint32_t home, uint64_t line, Tick now) {
     const uint32_t node = request.core.node;
-    const uint32_t flow = request.thread.id;
     const bool remote = home != node;
     const Tick start = now;
     now += transfer(request, node, home, now, false, 0);
-    now += control(flow, home, line, now, line_bytes_);
+    now += control(request.thread, home, line, now, line_bytes_);
     now += spec_.nodes[home].read_latency;
     now += transfer(request, home, node, now, true, line_bytes_);
     node_counts_.at(home, NodeCount::memory_reads) += 1;
     node_counts_.at(home, NodeCount::remote_reads) += remote;
-    thread_counts_.at(flow, ThreadCount::memory_reads_local, remote) += 1;
+    request.thread.count(ThreadCount::memory_reads_local, remote) += 1;
     return now - start;
 }
 
 // Nobody waits for a write-back; it only takes its share of links and controller.
 void System::write_memory(Request& request, uint32_t from, uint32_t home, uint64_t line) {
-    const uint32_t flow = request.thread.id;
     const bool remote = home != from;
     const Tick there =
         request.now + transfer(request, from, home, request.now, true, line_bytes_);
-    control(flow, home, line, there, line_bytes_);
+    control(request.thread, home, line, there, line_bytes_);
     node_counts_.at(home, NodeCount::memory_writes) += 1;
     node_counts_.at(home, NodeCount::remote_writes) += remote;
-    thread_counts_.at(flow, ThreadCount::memory_writes_local, remote) += 1;
+    request.thread.count(ThreadCount::memory_writes_local, remote) += 1;
 }
 
 Page& System::page_of(const Request& request, uint64_t address) {
@@ -67,7 +65,7 @@ Page& System::page_of(const Request& request, uint64_t address) {
     Page& page = memory_.page(address, request.core.node);
     if (memory_.pages().size() != before) {
         node_counts_.at(page.node, NodeCount::pages) += 1;
-        thread_counts_.at(request.thread.id, ThreadCount::first_touches) += 1;
+        request.thread.count(ThreadCount::first_touches) += 1;
     }
     return page;
 }
@@ -99,10 +97,10 @@ void System::migrate(uint32_t thread_id, uint64_t start, uint64_t bytes, uint32_
                     lasts_[cluster].clear(lasts_[cluster].find(line));
             entry = Entry{};
             if (dirty) write_memory(request, holder, old, line);
-            Tick now = request.now + control(thread_id, old, line, request.now, line_bytes_);
+            Tick now = request.now + control(thread, old, line, request.now, line_bytes_);
             now += spec_.nodes[old].read_latency;
             now += transfer(request, old, node, now, true, line_bytes_);
-            now += control(thread_id, node, line, now, line_bytes_);
+            now += control(thread, node, line, now, line_bytes_);
             last = std::max(last, now + spec_.nodes[node].write_latency);
         }
         for (Core& core : cores_)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from decimal import Decimal
 
 from gnomon.errors import UsageError
 
 _DURATIONS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
+_MULTIPLES = {
+    "": 1,
+    **{letter: 1000**power for power, letter in enumerate(("k", "M", "G", "T"), 1)},
+    **{f"{letter}i": 1024**power for power, letter in enumerate(("K", "M", "G", "T"), 1)},
+}
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIME_STEPS = ((60e9, 60e9, "min"), (1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "µs"))
 
@@ -23,6 +29,31 @@ def parse_duration(text: str, what: str = "interval") -> int:
     if nanoseconds <= 0:
         raise UsageError(f"{what} '{text}' must be longer than zero.")
     return nanoseconds
+
+
+def parse_size(text: str, what: str = "size") -> int:
+    """Return the bytes in a text such as `4096`, `64MB` (10^6 each) or `64MiB` (2^20 each)."""
+    return _whole(
+        text, what, "B?", "a size: write bytes with or without a unit, as in 64MB or 64MiB"
+    )
+
+
+def parse_count(text: str, what: str = "number") -> int:
+    """Return the whole number in a text such as `65536`, `10k` or `64Ki`."""
+    return _whole(text, what, "", "a whole number such as 65536, 10k or 64Ki")
+
+
+def _whole(text: str, what: str, unit: str, wanted: str) -> int:
+    match = re.fullmatch(
+        rf"\s*([0-9]{{1,20}}(?:\.[0-9]{{1,12}})?)\s*([kMGT]|[KMGT]i)?{unit}\s*",
+        text.replace("KB", "kB"),
+    )
+    if match is None:
+        raise UsageError(f"{what} '{text}' is not {wanted}.")
+    value = Decimal(match[1]) * _MULTIPLES[match[2] or ""]
+    if value != int(value):
+        raise UsageError(f"{what} '{text}' is not whole.")
+    return int(value)
 
 
 def utc_now(*, milliseconds: bool = False) -> str:
@@ -46,3 +77,11 @@ def format_si(value: float, digits: int = 4) -> str:
         if abs(value) >= limit:
             return f"{value / limit:.{digits}g} {prefix}"
     return f"{value:.{digits}g}"
+
+
+def format_bytes(size: int) -> str:
+    """Return a size in bytes with the largest binary unit that fits."""
+    for limit, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= limit:
+            return f"{size / limit:.4g} {unit}"
+    return f"{size} B"

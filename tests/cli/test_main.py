@@ -59,9 +59,10 @@ def test_an_unknown_option_is_a_usage_error(gnomon: Run) -> None:
     assert gnomon("--no-such-option").code == 2
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"count", "profile", "run"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"count", "record", "profile", "run"}))
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
-    needed = {"show": ["a"], "convert": ["a", "b"]}.get(command, [])
+    listed = {"machine": ["list"], "study": ["list"]}
+    needed = ({"show": ["a"], "convert": ["a", "b"]} | listed).get(command, [])
     outcome = gnomon(command, *needed, "--", "true")
     assert outcome.code == 2
     assert "takes no program" in outcome.err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import inspect
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -32,9 +34,17 @@ def _page(name: str) -> str:
 def test_every_command_has_a_page_that_names_every_option(command: str) -> None:
     page = _page(f"reference/{command}.md")
     assert page.startswith(f"# gnomon {command}\n")
-    for action in parser_of(command)._actions:
-        for option in action.option_strings:
-            assert re.search(rf"`{re.escape(option)}[ `]", page), f"{option} of {command}"
+    for option in _options(parser_of(command)):
+        assert re.search(rf"`{re.escape(option)}[ `]", page), f"{option} of {command}"
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options of a command and of the words that it knows."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for word in action.choices.values():
+                yield from _options(word)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -12,7 +12,7 @@ from typing import Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError
 from gnomon.events.model import Event, Group, Kind, Modifiers, Request
-from gnomon.instrument.virtual import Virtual64
+from gnomon.events.registers import Virtual64
 from gnomon.recording.model import Provenance, Reading, Status
 from gnomon.sources.base import Availability, Snapshot, Target, Verdict
 

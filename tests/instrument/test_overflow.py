@@ -16,7 +16,8 @@ from gnomon.instrument.eventset import EventSet, State
 from gnomon.instrument.overflow import Overflow, OverflowPlan
 from gnomon.sources.base import Target
 from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.sampling import PerfSampler, Sampling
+from gnomon.sources.perf.sampling import PerfSampler
+from gnomon.sources.sampling import Sampling
 
 from .machine import Machine
 

@@ -12,10 +12,10 @@ import pytest
 
 from gnomon.errors import CommandError, NotSupportedError, UnknownEventError, UsageError
 from gnomon.instrument.profile import Hit, Profile, profile
-from gnomon.instrument.symbols import Place
 from gnomon.sources.base import Command, Cpus, Process, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource
+from gnomon.sources.sampling import Place
 
 from .conftest import Compile
 from .programs import CALLS_LIBRARY, LIBRARY, SPIN, TOUCH, hot_line

@@ -19,11 +19,11 @@ from gnomon.instrument.symbols import (
     KERNEL_START,
     AddressSpace,
     Module,
-    Place,
     Symbols,
     kernel_symbols,
     module_of,
 )
+from gnomon.sources.sampling import Place
 
 from .conftest import Compile
 from .programs import TOUCH, hot_line

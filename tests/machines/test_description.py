@@ -57,7 +57,9 @@ def test_a_description_becomes_a_machine() -> None:
 
 def test_all_that_come_along_can_be_read() -> None:
     names = machine_names()
-    assert set(names) == {"ring-4", "haswell-ex-4s", "smile-4", "niagara2", "laptop", "epyc-2s"}
+    assert set(names) == {
+        *("ring-4", "haswell-ex-4s", "smile-4", "niagara2", "laptop", "epyc-2s", "smt-4"),
+    }
     for name in names:
         assert load_machine(name).title
 

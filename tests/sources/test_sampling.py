@@ -12,7 +12,8 @@ from gnomon.errors import CommandError, GnomonError, NotSupportedError, StateErr
 from gnomon.events.model import Request
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread
 from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.sampling import PerfSampler, SampleBatch, Sampling
+from gnomon.sources.perf.sampling import PerfSampler
+from gnomon.sources.sampling import SampleBatch, Sampling
 
 from .helpers import as_root
 

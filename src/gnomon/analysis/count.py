@@ -13,7 +13,7 @@ from gnomon.events.model import Group, Kind
 from gnomon.events.portable import Asked, ask
 from gnomon.recording.model import Provenance, Reading, RunInfo
 from gnomon.sources import find_source, source_of
-from gnomon.sources.base import Command, Source, Target
+from gnomon.sources.base import Command, Source, Target, preset_table
 from gnomon.sources.measure import Measurement, Sink, measure
 from gnomon.units import parse_duration
 
@@ -49,7 +49,7 @@ def count(
         source = source_of(events)
     elif isinstance(source, str):
         source = find_source(source)
-    asked = None if events is None else ask(events, source.resolve)
+    asked = None if events is None else ask(events, source.resolve, preset_table(source, events))
     groups = source.default_events() if asked is None else asked.groups
     provenance = replace(source.provenance(target), interval=tick)
     if output is not None:

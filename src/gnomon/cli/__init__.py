@@ -21,6 +21,7 @@ COMMANDS = {
     "count": "count events while a program runs",
     "compare": "say what changed between two versions of a program",
     "scale": "find out how events grow with a parameter",
+    "record": "count events over time into a recording",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
     "phases": "find where a program's footprint or events change their course",
@@ -28,6 +29,9 @@ COMMANDS = {
     "convert": "import and export recordings",
     "report": "write a report of recordings as one HTML file",
     "serve": "show a report in a browser, live while a survey runs",
+    "machine": "list and draw the simulated machines",
+    "study": "carry out the experiments of published studies again",
+    "cc": "compile a program so that its memory references can be traced",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -76,16 +80,35 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         _main_parser().error(f"unknown command '{name}': {_hint(name)}")
     module = import_module(f"gnomon.cli.{name}")
-    parser = command_parser(name, module.__doc__ or "")
-    own, command = split_command(arguments[1:])
+    passes_on = getattr(module, "PASSES_ARGUMENTS_ON", False)
+    parser = command_parser(name, module.__doc__ or "", json=not passes_on)
     module.configure(parser)
+    if passes_on:
+        code: int = module.run(parse_passing_on(parser, arguments[1:]))
+        return code
+    own, command = split_command(arguments[1:])
     options = parser.parse_args(own)
     if command is not None:
         if not hasattr(options, "argv"):
             parser.error("this command takes no program to run after --")
         options.argv = command
-    code: int = module.run(options)
+    code = module.run(options)
     return code
+
+
+def parse_passing_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+    """Parse options of ours as far as the first argument that is none; `argv` is the rest."""
+    ours = {option: action for action in parser._actions for option in action.option_strings}
+    at = 0
+    while at < len(arguments):
+        option, _, value = arguments[at].partition("=")
+        if option not in ours:
+            break
+        takes_another = ours[option].nargs is None and not value
+        at += 2 if takes_another else 1
+    options = parser.parse_args(arguments[:at])
+    options.argv = arguments[at:]
+    return options
 
 
 def split_command(arguments: list[str]) -> tuple[list[str], list[str] | None]:
@@ -130,7 +153,7 @@ def _main_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def command_parser(name: str, text: str) -> argparse.ArgumentParser:
+def command_parser(name: str, text: str, *, json: bool = True) -> argparse.ArgumentParser:
     """Return a parser whose help is the docstring of the command's module."""
     description, _, examples = text.partition("\nexamples:\n")
     parser = argparse.ArgumentParser(
@@ -139,7 +162,8 @@ def command_parser(name: str, text: str) -> argparse.ArgumentParser:
         epilog=f"examples:\n{examples.rstrip()}" if examples else None,
         formatter_class=_formatter,
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    if json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from gnomon.errors import UsageError
 from gnomon.recording import Recording, RecordingWriter, export, import_file
+from gnomon.recording.exporters import free_name
 from gnomon.views.envelope import envelope
 
 _SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".prom": "openmetrics", ".txt": "openmetrics"}
@@ -80,12 +81,6 @@ def _export(options: argparse.Namespace) -> tuple[int, list[str]]:
         )
     with Recording.open(options.input) as recording:
         to_stdout = options.output == "-"
-        destination = sys.stdout if to_stdout else _free(options.output, force=options.force)
+        destination = sys.stdout if to_stdout else free_name(options.output, force=options.force)
         export(recording, form, destination)
         return len(recording), list(recording.warnings)
-
-
-def _free(path: str, *, force: bool) -> Path:
-    if Path(path).exists() and not force:
-        raise UsageError(f"'{path}' exists: give --force to replace it, or another name.")
-    return Path(path)

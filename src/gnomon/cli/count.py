@@ -27,10 +27,8 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.count import count
 from gnomon.analysis.summary import CountResult
-from gnomon.errors import UsageError
-from gnomon.events.sysfs import parse_cpu_list
+from gnomon.cli.counting import add_counting_options, counting_target, with_ending
 from gnomon.recording.model import RunInfo
-from gnomon.sources.base import Command, Cpus, Process, Target
 from gnomon.sources.measure import Sink
 from gnomon.units import parse_duration
 
@@ -40,28 +38,19 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon count`."""
-    parser.add_argument("-e", "--events", metavar="EVENTS", help="events, as in a,b:u,{c,d}")
-    parser.add_argument("--source", metavar="NAME", help="what counts: perf or valgrind")
+    add_counting_options(parser)
     parser.add_argument(
         "-m", "--metrics", metavar="NAMES", help="metrics, as in ipc,cpu_utilisation, or all"
     )
-    parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
     parser.add_argument("-i", "--interval", metavar="TIME", help="read every TIME, as in 10ms")
-    parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
-    parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")
-    parser.add_argument("-p", "--pid", type=int, help="count in a running process")
-    parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 5s")
-    parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
-    parser.add_argument("--force", action="store_true", help="replace an existing recording")
     parser.add_argument(
         "--per-scope", action="store_true", help="a line for each CPU, thread or process"
     )
-    parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD", help="what to run")
 
 
 def run(options: argparse.Namespace) -> int:
     """Count, show, and return the program's exit status."""
-    target = _target(options)
+    target = counting_target(options)
     if options.metrics is not None:
         from gnomon.analysis.derived import parse_names
 
@@ -93,26 +82,6 @@ def _metrics(result: CountResult, asked: str | None) -> tuple[MetricValue, ...]:
     from gnomon.analysis.derived import derive, parse_names
 
     return derive(result, parse_names(asked) if asked is not None else None)
-
-
-def _target(options: argparse.Namespace) -> Target:
-    command = None
-    if options.argv:
-        command = Command(tuple(options.argv), stdout=2 if options.json else None)
-    if options.all_cpus or options.cpus is not None:
-        if options.pid is not None:
-            raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
-        if command is None and options.duration is None and not sys.stdin.isatty():
-            raise UsageError("nothing says when to stop: give --duration or a command after --.")
-        cpus = None if options.cpus is None else parse_cpu_list(options.cpus)
-        return Cpus(cpus, command)
-    if options.pid is not None:
-        if command is not None:
-            raise UsageError("-p counts in a running process: leave the command away.")
-        return Process(options.pid)
-    if command is None:
-        raise UsageError("nothing to count: give a command after --, or -p PID, or -a.")
-    return command
 
 
 def _live(options: argparse.Namespace) -> Sink | None:
@@ -168,5 +137,4 @@ def _show(
     for text in result.warnings:
         print(f"warning: {text}", file=sys.stderr)
     if options.output:
-        name = options.output.removesuffix(".gnomon") + ".gnomon"
-        print(f"  recorded; `gnomon show {name}` shows it again")
+        print(f"  recorded; `gnomon show {with_ending(options.output)}` shows it again")

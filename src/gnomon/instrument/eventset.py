@@ -13,6 +13,7 @@ comes with the share of time it covers and an error.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import replace
 from enum import StrEnum
@@ -26,7 +27,7 @@ from gnomon.instrument.counts import Count, Totals, computed, scaled, since
 from gnomon.instrument.multiplex import TurnTaking
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
 from gnomon.recording.model import Reading, Status
-from gnomon.sources.base import Closing, Counting, Source, Target, Thread
+from gnomon.sources.base import Closing, Counting, Source, Target, Thread, preset_table
 
 if TYPE_CHECKING:
     from gnomon.events.presets import Available
@@ -115,7 +116,7 @@ class EventSet(Closing):
         return tuple(fresh)
 
     def _parse(self, names: str) -> dict[str, Request | Available]:
-        asked = ask(names, self._resolve)
+        asked = ask(names, self._resolve, preset_table(self._source, names))
         requests = {request.label: request for group in asked.groups for request in group}
         fresh: dict[str, Request | Available] = {}
         for name in asked.order:
@@ -291,6 +292,17 @@ class EventSet(Closing):
         self._base = totals
         if self._turns is not None:
             self._turns.restart()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the target, such as a command; False when the time was over first."""
+        self._require("wait for", State.RUNNING)
+        deadline = None if timeout is None else time.monotonic() + timeout
+
+        def left() -> float | None:
+            return None if deadline is None else max(deadline - time.monotonic(), 0.0)
+
+        ended = self._counting is None or self._counting.wait(left())
+        return ended and (self._watch is None or self._watch.wait(left))
 
     def stop(self) -> Values:
         """Cease to count and return the values."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.events.model import Kind, Request
 from gnomon.instrument.thresholds import ON_COUNTERS, check_threshold, default_threshold
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Command, Process, Source, Target
-from gnomon.sources.perf.sampling import PerfSampler, Sampling
+from gnomon.sources.sampling import CanSample, Sampler, Sampling
 
 _TIMER_PERIOD = 0.005
 
@@ -51,17 +50,6 @@ class OverflowPlan:
         return cls(request, check_threshold(request, chosen), handler)
 
 
-@runtime_checkable
-class CanSample(Protocol):
-    """A source that can also say where events happen."""
-
-    def sample(
-        self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
-    ) -> PerfSampler:
-        """Set up sampling on a target."""
-        ...
-
-
 @dataclass(slots=True)
 class _Timed:
     """An event that a timer watches, and how many thresholds it has passed."""
@@ -78,7 +66,7 @@ class _Sampled:
     """
 
     plan: OverflowPlan
-    sampler: PerfSampler
+    sampler: Sampler
     moves: bool
     final: Reading | None = None
 
@@ -131,7 +119,7 @@ class OverflowWatch:
             self.close()
             raise
 
-    def _try_to_sample(self, plan: OverflowPlan) -> PerfSampler | None:
+    def _try_to_sample(self, plan: OverflowPlan) -> Sampler | None:
         if plan.request.event.kind is Kind.SYNTHETIC or not isinstance(self.source, CanSample):
             return None
         told = plan.handler is not None
@@ -158,6 +146,10 @@ class OverflowWatch:
         if self._timed or any(plan.handler for plan in self.plans.values()):
             self._thread = threading.Thread(target=self._run, name="gnomon-overflow", daemon=True)
             self._thread.start()
+
+    def wait(self, left: Callable[[], float | None]) -> bool:
+        """Wait for the end of what is watched; `left` tells how long at most."""
+        return all(watched.sampler.wait(left()) for watched in self._sampled.values())
 
     def pause(self) -> None:
         """Cease to count, at once: to gather what was seen is left to `stop`."""

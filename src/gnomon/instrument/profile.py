@@ -13,11 +13,11 @@ from typing import Self
 from gnomon.errors import StateError
 from gnomon.events.model import Request
 from gnomon.events.syntax import parse_events
-from gnomon.instrument.overflow import CanSample, Overflow
-from gnomon.instrument.symbols import AddressSpace, Place
+from gnomon.instrument.overflow import Overflow
+from gnomon.instrument.symbols import AddressSpace
 from gnomon.instrument.thresholds import check_threshold, default_threshold
 from gnomon.sources.base import Command, Process, Target
-from gnomon.sources.perf.sampling import MappedFile, SampleBatch, Sampling
+from gnomon.sources.sampling import CanSample, MappedFile, Place, SampleBatch, Sampler, Sampling
 
 _NAP = 0.1
 # How long the thread that looks at frames waits for the interpreter, in seconds.
@@ -120,11 +120,11 @@ def profile(
     The threshold is how many events make a sample; without one it is a prime that gives
     a useful number of them.
     """
-    request, chosen = _choose(event, threshold)
     if source is None:
         from gnomon.sources.perf import PerfSource
 
         source = PerfSource()
+    request, chosen = _choose(event, threshold, source)
     hits: Counter[tuple[int, int]] = Counter()
     spaces = _Spaces(from_exec=isinstance(target, Command))
     if isinstance(target, Process):
@@ -144,7 +144,7 @@ def profile(
         return Profile(
             request.label,
             chosen,
-            _addresses(hits, spaces, chosen),
+            _addresses(hits, spaces, sampler, chosen),
             counted,
             sampler.lost,
             sampler.throttled,
@@ -153,10 +153,8 @@ def profile(
         )
 
 
-def _choose(event: str, threshold: int | None) -> tuple[Request, int]:
-    from gnomon.sources.perf import PerfSource
-
-    ((request, *_), *_) = parse_events(event, PerfSource().resolve)
+def _choose(event: str, threshold: int | None, source: CanSample) -> tuple[Request, int]:
+    ((request, *_), *_) = parse_events(event, source.resolve)
     chosen = default_threshold(request.event) if threshold is None else threshold
     return request, check_threshold(request, chosen)
 
@@ -166,10 +164,10 @@ def _count(batch: SampleBatch, hits: Counter[tuple[int, int]]) -> None:
 
 
 def _addresses(
-    hits: Counter[tuple[int, int]], spaces: _Spaces, threshold: int
+    hits: Counter[tuple[int, int]], spaces: _Spaces, sampler: Sampler, threshold: int
 ) -> tuple[tuple[int, Hit], ...]:
     return tuple(
-        (ip, Hit(spaces.find(pid, ip), samples, samples * threshold))
+        (ip, Hit(sampler.place_of(ip) or spaces.find(pid, ip), samples, samples * threshold))
         for (pid, ip), samples in hits.most_common()
     )
 

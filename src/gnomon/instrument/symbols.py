@@ -11,18 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gnomon.sources.sampling import Place
+
 KERNEL_START = 1 << 63
 _UNKNOWN_LINE = ("", 0)
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
-
-
-class Place(NamedTuple):
-    """Where an address lies: file of the code, function, source file and line."""
-
-    module: str
-    function: str
-    source: str = ""
-    line: int = 0
 
 
 class Mapping(NamedTuple):

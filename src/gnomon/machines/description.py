@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import fields
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -22,10 +23,12 @@ from gnomon.machines.model import (
     Core,
     Duplex,
     FieldError,
+    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
+    Pipeline,
     Placement,
     Prefetcher,
     Replacement,
@@ -33,6 +36,7 @@ from gnomon.machines.model import (
     Translation,
     WritePolicy,
 )
+from gnomon.machines.pmu.names import pmu_names
 
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _MOST_NODES = 1024
@@ -72,20 +76,18 @@ def parse_machine(text: str, file: str = "machine.toml") -> Machine:
 
 
 def _machine(top: Section, name: str) -> Machine:
-    title = top.text("title", "")
+    title, pmu = top.text("title", ""), _pmu_name(top)
     core = _core(top.section("core"))
     nodes = top.section("nodes")
     count = _whole(nodes, "count", 1)
     if not 1 <= count <= _MOST_NODES:
         raise nodes.error(f"must be 1 to {_MOST_NODES}, not {count}", "count")
-    cores = _whole(nodes, "cores")
-    if cores < 0:
-        raise nodes.error(f"must not be negative, as {cores} is", "cores")
+    cores = _cores_of_nodes(nodes, count)
     coreless = _numbers(nodes, "without_cores", count)
     memoryless = _numbers(nodes, "without_memory", count)
     nodes.finish()
     controller = _controller(top.section("controller"))
-    l1i, l1d, l2, l3 = (_cache(top, key, cores) for key in ("l1i", "l1d", "l2", "l3"))
+    l1i, l1d, l2, l3 = (_cache(top, key, max(cores)) for key in ("l1i", "l1d", "l2", "l3"))
     if l1d is None:
         raise top.error("is missing: every core needs a first level of caches", "l1d")
     memory = top.section("memory")
@@ -103,9 +105,10 @@ def _machine(top: Section, name: str) -> Machine:
         return Machine(
             name=name,
             title=title,
+            pmu=pmu,
             core=core,
             nodes=tuple(
-                Node(0 if i in coreless else cores, None if i in memoryless else controller)
+                Node(0 if i in coreless else cores[i], None if i in memoryless else controller)
                 for i in range(count)
             ),
             l1i=l1i,
@@ -124,6 +127,32 @@ def _machine(top: Section, name: str) -> Machine:
         raise _located(top, error) from None
 
 
+def _pmu_name(top: Section) -> str:
+    """Return the PMU by its name, or by its file, which is looked for beside the machine's."""
+    name = top.text("pmu", "generic")
+    if name.endswith(".toml"):
+        file = Path(top.file).parent / name
+        if not file.is_file():
+            raise top.error(f"there is no file {file}", "pmu")
+        return str(file)
+    if name not in pmu_names():
+        hint = suggestion(name, pmu_names()) or f": choose from {', '.join(pmu_names())}"
+        raise top.error(f"there is no PMU '{name}'{hint}", "pmu")
+    return name
+
+
+def _cores_of_nodes(section: Section, nodes: int) -> list[int]:
+    """Return how many cores each node has: the same number in all of them, or one each."""
+    section.asked.add("cores")
+    value = section.data.get("cores")
+    cores = value if isinstance(value, list) else [_whole(section, "cores")] * nodes
+    if not all(type(each) is int for each in cores) or len(cores) != nodes:
+        raise section.error(f"must be a whole number, or a list of {nodes}", "cores")
+    if min(cores) < 0:
+        raise section.error(f"must not be negative, as {min(cores)} is", "cores")
+    return cores
+
+
 def _core(section: Section) -> Core:
     clock, issue = _number(section, "clock_ghz"), _number(section, "issue_cycles", 1.0)
     snoop = _number(section, "snoop_cycles", 0.0)
@@ -131,11 +160,55 @@ def _core(section: Section) -> Core:
     blocking = _truth(section, "blocking", False)
     prefetcher = _choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
     degree = _whole(section, "prefetch_degree", 1)
+    pipeline = _choice(section, "pipeline", Pipeline, Pipeline.SIMPLE)
+    groups, speeds = _whole(section, "thread_groups", 1), _speeds(section)
+    mispredict = _number(section, "mispredict_cycles", 15.0)
+    trap = _whole(section, "trap_instructions", 100)
+    cycles = _cycles(section.section("cycles"), issue)
     section.finish()
     try:
-        return Core(clock, threads, issue, outstanding, blocking, snoop, prefetcher, degree)
+        return Core(
+            clock_ghz=clock,
+            threads=threads,
+            issue_cycles=issue,
+            outstanding=outstanding,
+            blocking=blocking,
+            snoop_cycles=snoop,
+            prefetcher=prefetcher,
+            prefetch_degree=degree,
+            pipeline=pipeline,
+            thread_groups=groups,
+            cycles=cycles,
+            mispredict_cycles=mispredict,
+            speeds=speeds,
+            trap_instructions=trap,
+        )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
+
+
+def _cycles(section: Section, issue: float) -> InstructionCycles:
+    """Read the cycles of instructions; what is simple takes as long as an issue by default."""
+    usual = InstructionCycles(integer=issue, branch=issue, special=issue, other=issue)
+    values = {
+        each.name: _number(section, each.name, getattr(usual, each.name))
+        for each in fields(InstructionCycles)
+    }
+    section.finish()
+    try:
+        return InstructionCycles(**values)
+    except FieldError as error:
+        raise section.error(error.reason, error.key.removeprefix("cycles.")) from None
+
+
+def _speeds(section: Section) -> tuple[float, ...]:
+    section.asked.add("speeds")
+    value = section.data.get("speeds", [])
+    if not isinstance(value, list) or not all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in value
+    ):
+        raise section.error("must be a list of numbers", "speeds")
+    return tuple(float(each) for each in value)
 
 
 def _cache(top: Section, key: str, cores: int) -> Cache | None:

@@ -9,15 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon import _native
-from gnomon.machines.model import Duplex, Placement, Prefetcher, Replacement, WritePolicy
+from gnomon.machines.model import Duplex, Pipeline, Placement, Prefetcher, Replacement, WritePolicy
 
 if TYPE_CHECKING:
+    from gnomon.machines.execution import RunOptions
     from gnomon.machines.model import Cache, Machine, Tlb
 
 REPLACEMENTS = tuple(Replacement)
 PLACEMENTS = tuple(Placement)
 PREFETCHERS = tuple(Prefetcher)
+PIPELINES = tuple(Pipeline)
 TICKS_PER_CYCLE = 1000
+TEXT_BASE = 1 << 52
+"""Where the code of site 0 would be: below page tables and above what programs use."""
 
 
 def ticks_of_ns(machine: Machine, nanoseconds: float) -> int:
@@ -74,6 +78,33 @@ def native_system(machine: Machine, seed: int) -> _native.SystemSpec:
     spec.header_bytes = machine.header_bytes
     spec.request_bytes = machine.request_bytes
     spec.placement = PLACEMENTS.index(machine.placement)
+    spec.seed = seed
+    return spec
+
+
+def native_engine(machine: Machine, options: RunOptions, seed: int) -> _native.EngineSpec:
+    """Return what the kernel wants to know of how a machine executes."""
+    core, cycles = machine.core, machine.core.cycles
+    spec = _native.EngineSpec()
+    spec.pipeline = PIPELINES.index(core.pipeline)
+    spec.groups = core.thread_groups
+    spec.cost = [
+        max(1, round(each * TICKS_PER_CYCLE))
+        for each in (
+            *(cycles.integer, cycles.multiply),
+            *(cycles.fp_add, cycles.fp_multiply, cycles.fp_divide),
+            *(cycles.branch, cycles.branch, cycles.special, cycles.other),
+        )
+    ]
+    spec.speeds = [round(speed * 1_000_000) for speed in core.shared_speeds]
+    spec.mispredict = round(core.mispredict_cycles * TICKS_PER_CYCLE)
+    spec.text_base = TEXT_BASE
+    spec.ticks_per_us = round(core.clock_ghz * 1000 * TICKS_PER_CYCLE)
+    spec.trap_instructions = core.trap_instructions if options.fp_traps else 0
+    spec.slice = ticks_of_ns(machine, options.slice_ns)
+    spec.switch_cost = ticks_of_ns(machine, options.switch_ns)
+    spec.noise_period = ticks_of_ns(machine, options.noise_period_ns)
+    spec.noise_length = ticks_of_ns(machine, options.noise_ns)
     spec.seed = seed
     return spec
 

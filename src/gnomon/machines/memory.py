@@ -146,10 +146,7 @@ class MemorySystem:
             streams.append(_native.MachineStream(trace.thread, addresses, operations, sizes, gaps))
         if len({trace.thread for trace in traces}) < len(traces):
             raise UsageError("two traces are for the same thread.")
-        quantum = ticks_of_ns(self.machine, quantum_ns)
-        if not 0 <= quantum <= self._system.longest_quantum:
-            most = ns_of_ticks(self.machine, self._system.longest_quantum)
-            raise UsageError(f"the quantum must be 0 to {most:g} ns, not {quantum_ns:g}.")
+        quantum = self.quantum(quantum_ns)
         until = None if until_ns is None else ticks_of_ns(self.machine, until_ns)
         return tuple(self._system.run(streams, quantum, until))
 
@@ -194,6 +191,24 @@ class MemorySystem:
         """Return how far a thread has come in simulated time."""
         self._check_thread(thread)
         return ns_of_ticks(self.machine, self._system.time(thread))
+
+    def quantum(self, nanoseconds: float) -> int:
+        """Return a quantum in ticks, if the machine allows it."""
+        quantum = ticks_of_ns(self.machine, nanoseconds)
+        if not 0 <= quantum <= self._system.longest_quantum:
+            most = ns_of_ticks(self.machine, self._system.longest_quantum)
+            raise UsageError(f"the quantum must be 0 to {most:g} ns, not {nanoseconds:g}.")
+        return quantum
+
+    def engine(
+        self, spec: _native.EngineSpec, feeds: Sequence[_native.Feed], binding: Sequence[int]
+    ) -> _native.Engine:
+        """Return what executes feeds on this memory; nothing else may use it meanwhile."""
+        return _native.Engine(self._system, spec, list(feeds), list(binding))
+
+    def watch_remote(self, monitor: _native.Monitor | None) -> None:
+        """Tell a monitor of every reference that another node answers, or none any more."""
+        self._system.set_monitor(monitor)
 
     def counts(self) -> Counts:
         """Return a copy of all counts."""

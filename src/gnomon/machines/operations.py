@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 WAITS = 1
 """A flag: the thread waits for the result before it goes on."""
 
+TRAPS = 2
+"""A flag: a machine that emulates some floating-point instructions traps here."""
+CONTINUED = 4
+"""A flag: a reference of the same instruction as the one before it, not one of its own."""
+
 OPERATION = np.dtype(
     [
         ("value", np.uint64),

@@ -8,17 +8,20 @@ module works with any source.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 from gnomon.events.model import Event, Group, Request
+from gnomon.events.portable import PREFIX
+from gnomon.launch import Command as Command
 from gnomon.recording.model import Provenance, Reading
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
+    from gnomon.events.presets import PresetTable
 
 
 class Closing(ABC):
@@ -33,19 +36,6 @@ class Closing(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A program to be run and counted from its first instruction, children included.
-
-    `stdout` is a descriptor that its standard output goes to instead of ours.
-    """
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str] | None = None
-    directory: str = ""
-    stdout: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +205,17 @@ class Source(Protocol):
     def provenance(self, target: Target) -> Provenance:
         """Return where recordings of this source come from."""
         ...
+
+
+@runtime_checkable
+class HasPresets(Protocol):
+    """A source that counts another machine than this host, with portable names of its own."""
+
+    def preset_table(self) -> PresetTable:
+        """Return how that machine counts portable events."""
+        ...
+
+
+def preset_table(source: Source, events: str) -> PresetTable | None:
+    """Return the table for the portable names in an event list, None for that of the host."""
+    return source.preset_table() if isinstance(source, HasPresets) and PREFIX in events else None

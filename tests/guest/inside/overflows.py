@@ -21,7 +21,8 @@ from gnomon.instrument.overflow import Overflow
 from gnomon.sources.base import Thread
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.attr import event_spec
-from gnomon.sources.perf.sampling import Sampling
+from gnomon.sources.perf.sampling import sample_spec
+from gnomon.sources.sampling import Sampling
 
 from .report import params
 from .sections import run_sections
@@ -78,7 +79,7 @@ def wraps() -> dict[str, dict[str, list[int]]]:
 
 
 def _total(request: Request, period: int, times: int) -> int:
-    how = Sampling(request, period=period).spec(track_maps=False)
+    how = sample_spec(Sampling(request, period=period), track_maps=False)
     sampler = _native.Sampler([event_spec(request)], [how], 0, [-1], 8)
     sampler.enable()
     _native.known_loop(times)

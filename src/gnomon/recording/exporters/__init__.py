@@ -14,11 +14,11 @@ from gnomon.errors import UsageError
 from gnomon.recording._files import replacing_text, write_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gnomon.recording.reader import Recording
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["FORMATS", "export", "free_name", "write_file"]
 
 FORMATS = {"csv": "gnomon_csv", "jsonl": "gnomon_jsonl", "openmetrics": "openmetrics"}
 """The formats and their modules."""
@@ -39,9 +39,21 @@ def export(
     if not isinstance(destination, str | os.PathLike):
         destination.writelines(lines)
         return
-    path = Path(destination).absolute()
+    write_file(destination, lines)
+
+
+def write_file(file: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write a text file that is there as a whole or not at all; one of that name is replaced."""
+    path = Path(file).absolute()
     try:
         with replacing_text(path) as stream:
             stream.writelines(lines)
     except OSError as error:
         raise write_error(path, error) from None
+
+
+def free_name(path: str, *, force: bool) -> Path:
+    """Return the path of a file to write; one that exists is an error unless forced."""
+    if Path(path).exists() and not force:
+        raise UsageError(f"'{path}' exists: give --force to replace it, or another name.")
+    return Path(path)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import array
 import errno
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Request
 from gnomon.recording.model import Status
 from gnomon.sources.base import Closing, Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
@@ -17,81 +15,23 @@ from gnomon.sources.launch import Subject
 from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.places import checked_cpus, tasks
 from gnomon.sources.perf.reasons import explain
+from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
 
 _CODES = {"event": "I", "pid": "I", "tid": "I", "cpu": "I"}
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How to sample an event: every `period` events, or about `frequency` times a second."""
-
-    request: Request
-    period: int | None = None
-    frequency: int | None = None
-    callchain: bool = False
-    address: bool = False
-    weight: bool = False
-    data_source: bool = False
-    wake_each: bool = False
-
-    def spec(self, *, track_maps: bool) -> _native.SampleSpec:
-        """Return this in the kernel's terms."""
-        if (self.period is None) == (self.frequency is None):
-            raise UsageError(
-                f"'{self.request.label}' needs either a sampling period or a frequency, not both."
-            )
-        amount = self.period if self.period is not None else self.frequency
-        assert amount is not None
-        if not 0 < amount < 2**63:
-            raise UsageError(f"a sampling period of {amount} makes no sense: at least 1.")
-        spec = _native.SampleSpec()
-        spec.period = amount
-        spec.frequency = self.frequency is not None
-        spec.callchain = self.callchain
-        spec.address = self.address
-        spec.weight = self.weight
-        spec.data_source = self.data_source
-        spec.track_maps = track_maps
-        spec.wake_each = self.wake_each
-        return spec
-
-
-@dataclass(frozen=True, slots=True)
-class MappedFile:
-    """A file that a process mapped as code, so that addresses can be given names."""
-
-    time: int
-    pid: int
-    start: int
-    length: int
-    offset: int
-    path: str
-
-
-@dataclass(slots=True)
-class SampleBatch:
-    """Samples as columns; the frames of sample i are those before `chain_ends[i]`."""
-
-    event: array.array[int] = field(default_factory=lambda: array.array("I"))
-    time: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    ip: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    address: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    period: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    weight: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    data_source: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    pid: array.array[int] = field(default_factory=lambda: array.array("I"))
-    tid: array.array[int] = field(default_factory=lambda: array.array("I"))
-    cpu: array.array[int] = field(default_factory=lambda: array.array("I"))
-    chain_frames: array.array[int] = field(default_factory=lambda: array.array("Q"))
-    chain_ends: array.array[int] = field(default_factory=lambda: array.array("Q"))
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-    def chain(self, index: int) -> tuple[int, ...]:
-        """Return the call chain of a sample, innermost first, with the kernel's markers."""
-        first = self.chain_ends[index - 1] if index else 0
-        return tuple(self.chain_frames[first : self.chain_ends[index]])
+def sample_spec(sampling: Sampling, *, track_maps: bool) -> _native.SampleSpec:
+    """Return a sampling in the kernel's terms."""
+    spec = _native.SampleSpec()
+    spec.period = sampling.amount
+    spec.frequency = sampling.frequency is not None
+    spec.callchain = sampling.callchain
+    spec.address = sampling.address
+    spec.weight = sampling.weight
+    spec.data_source = sampling.data_source
+    spec.track_maps = track_maps
+    spec.wake_each = sampling.wake_each
+    return spec
 
 
 class PerfSampler(Closing):
@@ -134,7 +74,7 @@ class PerfSampler(Closing):
                 pids = [self._subject.pid]
         from_exec = isinstance(self._target, Command)
         inherit = isinstance(self._target, Command | Process)
-        how = [s.spec(track_maps=True) for s in self._samplings]
+        how = [sample_spec(each, track_maps=True) for each in self._samplings]
         for pid in pids:
             self._samplers.append(
                 self._open_one(
@@ -209,7 +149,11 @@ class PerfSampler(Closing):
         """Return the files mapped since the last call."""
         return [MappedFile(*row) for sampler in self._samplers for row in sampler.take_maps()]
 
-    def wait(self, timeout: float) -> bool:
+    def place_of(self, ip: int) -> Place | None:  # noqa: ARG002
+        """Return nothing: addresses lie in the mapped files."""
+        return None
+
+    def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the target; False when the time was over first."""
         return self._subject.wait(timeout)
 

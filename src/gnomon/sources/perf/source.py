@@ -19,7 +19,8 @@ from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
-    from gnomon.sources.perf.sampling import PerfSampler, Sampling
+    from gnomon.sources.perf.sampling import PerfSampler
+    from gnomon.sources.sampling import Sampling
 
 _DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
 _DEFAULT_HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cache-misses")

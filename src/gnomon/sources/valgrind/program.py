@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 
 from gnomon.errors import CommandError
+from gnomon.launch import cannot_start, check_startable
 from gnomon.sources.base import Command
-from gnomon.sources.launch import cannot_start, check_startable
 
 _ELF = b"\x7fELF"
 _MACHINE = slice(18, 20)  # where an ELF header names the processor

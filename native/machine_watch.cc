@@ -1,0 +1,105 @@
+#include "machine_watch.hh"
+
+#include <algorithm>
+
+namespace gnomon::machine {
+
+namespace {
+bool includes(const std::vector<uint32_t>& tasks, uint32_t id) {
+    return tasks.empty() || std::find(tasks.begin(), tasks.end(), id) != tasks.end();
+}
+}  // namespace
+
+void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
+    overflows_.resize(tasks.size());
+    for (const Task& task : tasks) {
+        if (!includes(spec.tasks, task.id)) continue;
+        Overflow overflow;
+        overflow.watch = spec.watch;
+        overflow.mode_bits = spec.mode_bits;
+        overflow.period = overflow.next = spec.period;
+        overflow.skid = spec.skid;
+        overflow.weights.resize(static_cast<size_t>(LedgerCount::size), 0);
+        for (const auto& [name, weight] : spec.weights) {
+            overflow.weights[name] = weight;
+            for (size_t mode = 0; mode < modes; ++mode)
+                if (spec.mode_bits >> mode & 1)
+                    overflow.terms.emplace_back(task.rows[mode] + name, weight);
+        }
+        counts_time_ |= overflow.weights[static_cast<size_t>(LedgerCount::ticks)] > 0;
+        overflows_[task.id].push_back(std::move(overflow));
+    }
+}
+
+void Watches::add(const LatencySpec& spec, const std::vector<Task>& tasks) {
+    overflows_.resize(tasks.size());
+    Latency latency;
+    latency.spec = spec;
+    for (const Task& task : tasks) latency.chosen.push_back(includes(spec.tasks, task.id));
+    latencies_.push_back(std::move(latency));
+}
+
+uint64_t Watches::until_due(const Task& task, size_t count, Tick cost) const {
+    uint64_t most = ~uint64_t{0};
+    for (const Overflow& overflow : overflows_[task.id]) {
+        if (!overflow.skidding.empty()) most = std::min(most, overflow.skidding.front());
+        if (!(overflow.mode_bits >> static_cast<size_t>(task.mode) & 1)) continue;
+        const uint64_t time = overflow.weights[static_cast<size_t>(LedgerCount::ticks)];
+        const uint64_t each = overflow.weights[count] + time * static_cast<uint64_t>(cost);
+        if (each) most = std::min(most, (overflow.next - overflow.sum() - 1) / each + 1);
+    }
+    return std::max<uint64_t>(1, most);
+}
+
+void Watches::executed(const Task& task, uint64_t count, const Sample& shown) {
+    for (Overflow& overflow : overflows_[task.id]) {
+        while (!overflow.skidding.empty() && overflow.skidding.front() <= count) {
+            overflow.skidding.pop_front();
+            emit(shown, overflow.watch);
+        }
+        for (uint64_t& left : overflow.skidding) left -= count;
+        if (!(overflow.mode_bits >> static_cast<size_t>(task.mode) & 1)) continue;
+        for (const uint64_t sum = overflow.sum(); sum >= overflow.next;
+             overflow.next += overflow.period) {
+            if (overflow.skid)
+                overflow.skidding.push_back(overflow.skid);
+            else
+                emit(shown, overflow.watch);
+        }
+    }
+}
+
+void Watches::loaded(const Task& task, const Sample& shown) {
+    for (Latency& latency : latencies_) {
+        if (shown.latency < latency.spec.threshold || !latency.chosen[task.id]) continue;
+        if (!(latency.spec.mode_bits >> static_cast<size_t>(task.mode) & 1)) continue;
+        if (++latency.seen % latency.spec.every == 0) emit(shown, latency.spec.watch);
+    }
+}
+
+std::vector<Sample> Watches::take() {
+    std::vector<Sample> taken;
+    taken.swap(samples_);
+    // Work that concerns nobody else is executed ahead of the others.
+    std::stable_sort(taken.begin(), taken.end(), [](const Sample& a, const Sample& b) {
+        return a.time != b.time ? a.time < b.time : a.task < b.task;
+    });
+    return taken;
+}
+
+uint64_t Watches::counted(uint32_t watch) const {
+    for (const Latency& latency : latencies_)
+        if (latency.spec.watch == watch) return latency.seen;
+    return 0;
+}
+
+void Watches::emit(Sample sample, uint32_t watch) {
+    if (samples_.size() >= capacity) {
+        ++dropped_;
+        return;
+    }
+    sample.watch = watch;
+    samples_.push_back(sample);
+}
+
+}  // namespace gnomon::machine

@@ -1,0 +1,93 @@
+#include "trace_bindings.hh"
+
+#include <array>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "trace_channel.hh"
+#include "trace_lackey.hh"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace gnomon::machine;
+
+namespace {
+
+using Tally = std::vector<uint64_t>;
+
+// Pulls feeds until all of them have ended and counts their operations.
+std::vector<Tally> tally(const std::vector<Feed*>& feeds) {
+    nb::gil_scoped_release release;
+    std::vector<Tally> counts(feeds.size(), Tally(static_cast<size_t>(Code::size)));
+    std::vector<Op> ops(4096);
+    std::vector<size_t> open;
+    for (size_t i = 0; i < feeds.size(); ++i) open.push_back(i);
+    for (size_t idle = 0; !open.empty();) {
+        bool any = false;
+        for (size_t k = 0; k < open.size(); ++k) {
+            size_t given = 0;
+            const size_t i = open[k];
+            const Supply supply = feeds[i]->pull(ops.data(), ops.size(), given);
+            for (size_t n = 0; n < given; ++n) ++counts[i][static_cast<size_t>(ops[n].code)];
+            any = any || given > 0;
+            if (supply == Supply::ended) open.erase(open.begin() + static_cast<long>(k--));
+        }
+        if (!any && !open.empty()) {
+            feeds[open[idle++ % open.size()]]->wait(1);
+            nb::gil_scoped_acquire acquire;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+    }
+    return counts;
+}
+
+nb::tuple parsed(nb::bytes text, size_t piece) {
+    if (piece == 0) throw std::invalid_argument("a piece of text cannot be empty");
+    LackeyParser parser;
+    std::vector<Op> ops;
+    const std::string_view whole(text.c_str(), text.size());
+    for (size_t at = 0; at < whole.size(); at += piece) parser.parse(whole.substr(at, piece), ops);
+    parser.finish(ops);
+    return nb::make_tuple(
+        nb::bytes(reinterpret_cast<const char*>(ops.data()), ops.size() * sizeof(Op)),
+        parser.instructions(), parser.ignored());
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& m) {
+    nb::class_<TraceChannel>(m, "TraceChannel", "Memory shared with a traced program.")
+        .def(nb::init<bool>(), "has_tasks"_a)
+        .def_prop_ro("fd", &TraceChannel::fd)
+        .def("close_fd", &TraceChannel::close_fd)
+        .def("watch", &TraceChannel::watch, "pid"_a)
+        .def("detach", &TraceChannel::detach)
+        .def(
+            "feed",
+            [](std::shared_ptr<TraceChannel> channel, uint32_t number) {
+                if (number >= GNOMON_TRACE_SLOTS) throw std::out_of_range("no such thread");
+                return new TraceFeed(std::move(channel), number);
+            },
+            "number"_a, nb::rv_policy::take_ownership)
+        .def_prop_ro("attached", [](TraceChannel& c) { return c.header().attached != 0; })
+        .def_prop_ro("threads", [](TraceChannel& c) { return c.header().threads; })
+        .def_prop_ro("untraced_threads", [](TraceChannel& c) { return c.header().untraced; })
+        .def_prop_ro("forks", [](TraceChannel& c) { return c.header().forks; })
+        .def_prop_ro("load_base", [](TraceChannel& c) { return c.header().load_base; });
+    nb::class_<TraceFeed, Feed>(m, "TraceFeed", "The records of a traced thread.");
+    nb::class_<LackeyFeed, Feed>(m, "LackeyFeed", "What lackey writes, read from a descriptor.")
+        .def(nb::init<int>(), "fd"_a)
+        .def("detach", &LackeyFeed::detach)
+        .def_prop_ro("instructions",
+                     [](const LackeyFeed& feed) { return feed.parser().instructions(); })
+        .def_prop_ro("ignored", [](const LackeyFeed& feed) { return feed.parser().ignored(); });
+    m.def("parse_lackey", &parsed, "text"_a, "piece"_a,
+          "Return the operations of a text, its instructions and the lines ignored.");
+    m.def("tally", &tally, "feeds"_a,
+          "Pull feeds to their end and return how often each had every code.");
+    m.attr("TRACE_VERSION") = GNOMON_TRACE_VERSION;
+    m.attr("TRACE_SLOTS") = GNOMON_TRACE_SLOTS;
+}

@@ -1,0 +1,72 @@
+// The memory that a traced program and the simulator share, from the simulator's side.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <sys/types.h>
+
+#include "format.h"
+#include "machine_program.hh"
+
+namespace gnomon::machine {
+
+class TraceChannel {
+  public:
+    // Makes the memory; a program that inherits the descriptor finds it.
+    explicit TraceChannel(bool has_tasks);
+    ~TraceChannel();
+    TraceChannel(const TraceChannel&) = delete;
+    TraceChannel& operator=(const TraceChannel&) = delete;
+
+    int fd() const { return fd_; }
+    void close_fd();
+    // Says which process writes, so that its end is noticed.
+    void watch(pid_t pid);
+    // Records no more; threads that wait for room go on.
+    void detach();
+    bool writer_is_gone();
+    pid_t pid() const { return pid_; }
+    gnomon_trace& trace() { return *trace_; }
+    const gnomon_header& header() const { return trace_->header; }
+
+  private:
+    gnomon_trace* trace_ = nullptr;
+    int fd_ = -1;
+    int pid_fd_ = -1;
+    pid_t pid_ = -1;
+    std::atomic<bool> gone_ = false;
+};
+
+// The records of one thread as operations.
+//
+// A range is made of pieces of at most 16 bytes that do not cross a multiple of 16; a copy
+// loads and stores piece by piece.
+class TraceFeed : public Feed {
+  public:
+    TraceFeed(std::shared_ptr<TraceChannel> channel, uint32_t number);
+    Supply pull(Op* into, size_t room, size_t& given) override;
+    bool wait(int milliseconds) override;
+
+  private:
+    bool has_record() const;
+    bool has_ended();
+    bool sleeps() const;
+    bool take(Op* into, size_t room, size_t& given);
+    void expand(Op* into, size_t room, size_t& given);
+    void give_back(uint64_t consumed);
+
+    std::shared_ptr<TraceChannel> channel_;
+    gnomon_slot& slot_;
+    const uint64_t* ring_;
+    uint64_t at_ = 0;
+    struct {
+        uint64_t from = 0, to = 0, bytes = 0;
+        bool loads = false, stores = false;
+        bool half = false;  // of a copy: the load of this piece was given
+    } range_;
+    int idle_ms_ = 0;
+    bool is_away_ = false;   // said so since the last record
+    bool say_away_ = false;  // in place of a thread that sleeps unannounced
+};
+
+}  // namespace gnomon::machine

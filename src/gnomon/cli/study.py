@@ -1,0 +1,87 @@
+"""Carry out the experiments of a published study again and compare.
+
+Every quantity is shown as published and as found here, with the tolerance and a verdict:
+reproduced, not reproduced, or shape only where no more than a sign, an order or a place
+can be compared. The exit code is 0 also when something is not reproduced.
+
+examples:
+  gnomon study list
+  gnomon study gorsler
+  gnomon study gorsler --only E1,E5 --seed 7
+  gnomon study gorsler --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gnomon.errors import UsageError
+from gnomon.studies import STUDIES, Study, carry_out, load_study
+from gnomon.views.envelope import envelope
+from gnomon.views.study import (
+    findings_as_json,
+    print_findings,
+    print_studies,
+    studies_as_json,
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gnomon study`."""
+    parser.add_argument("name", metavar="NAME", help="a study, or `list` for all of them")
+    parser.add_argument("--only", metavar="IDS", help="these experiments, as in E1,E5")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List studies, or carry one out."""
+    if options.name == "list":
+        return _list(options)
+    study = load_study(options.name)
+    ids = _ids(options.only)
+    if not 0 <= options.seed < 2**63:
+        raise UsageError(f"seed {options.seed} is out of range: choose one from 0 up to 2^63 - 1.")
+    with _progress(study, len(study.choose(ids))) as advance:
+        findings = carry_out(study, ids, seed=options.seed, on_experiment=advance)
+    if options.json:
+        source = "machine" if study.simulated else None
+        results = findings_as_json(findings)
+        print(envelope("study", results, source=source, simulated=study.simulated))
+    else:
+        print_findings(findings, sys.stdout)
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    if options.only is not None:
+        raise UsageError("--only chooses experiments of one study: name it instead of list.")
+    studies = [load_study(name) for name in STUDIES]
+    if options.json:
+        print(envelope("study", studies_as_json(studies)))
+    else:
+        print_studies(studies, sys.stdout)
+    return 0
+
+
+def _ids(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    ids = [each.strip() for each in text.split(",") if each.strip()]
+    if not ids:
+        raise UsageError("--only names no experiment: write them as in E1,E5.")
+    return ids
+
+
+@contextmanager
+def _progress(study: Study, total: int) -> Iterator[Callable[[], None] | None]:
+    """Show how many experiments are done, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from gnomon.views.progress import progress_bar
+
+    with progress_bar(study.name, total) as advance:
+        yield advance

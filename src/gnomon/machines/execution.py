@@ -1,0 +1,217 @@
+"""The execution of a program on a simulated machine, in simulated time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnomon import _native
+from gnomon.errors import GnomonError, UsageError
+from gnomon.machines.ledger import Ledger, ledger_names, ledger_values
+from gnomon.machines.lowering import native_engine, ns_of_ticks, ticks_of_ns
+from gnomon.machines.memory import MemorySystem
+from gnomon.machines.watches import SAMPLE, LatencyWatch, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from gnomon.machines.model import Machine, Placement
+    from gnomon.machines.program import Program
+
+
+class ExecutionError(GnomonError):
+    """A program cannot go on: its threads wait for each other, or ask for what makes no sense."""
+
+
+class ThreadState(StrEnum):
+    """What a software thread is doing."""
+
+    UNBORN = "not started"
+    QUEUED = "waits for a hardware thread"
+    RUNNING = "runs"
+    BARRIER = "waits at a barrier"
+    LOCK = "waits for a lock"
+    JOIN = "waits for another thread to end"
+    SLEEP = "sleeps"
+    AWAY = "waits for the real program"
+    ENDED = "ended"
+
+
+_STATES = tuple(ThreadState)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStatus:
+    """A software thread: its state, its times, and where it runs or ran last."""
+
+    state: ThreadState
+    begin_ns: float | None
+    end_ns: float | None
+    hardware: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How the operating system of the machine behaves, and how exactly it is simulated.
+
+    A thread that has run for `slice_ns` makes room for one that waits; `switch_ns` is what it
+    costs a hardware thread to go on with another software thread. Every `noise_period_ns` on
+    average, something else needs a hardware thread for `noise_ns`; 0 is never. With `fp_traps`
+    instructions that are marked so are emulated by privileged software. A quantum above zero
+    lets threads run that far ahead of each other, which is faster and less exact. Pages whose
+    place the program does not say go where `placement` says.
+    """
+
+    slice_ns: float = 10e6
+    switch_ns: float = 1000.0
+    quantum_ns: float = 0.0
+    noise_period_ns: float = 0.0
+    noise_ns: float = 0.0
+    fp_traps: bool = False
+    placement: Placement | None = None
+
+    def __post_init__(self) -> None:
+        if not self.slice_ns >= 1:
+            raise UsageError(f"slice_ns must be at least 1, not {self.slice_ns:g}.")
+        for name in ("switch_ns", "quantum_ns", "noise_period_ns", "noise_ns"):
+            if not 0 <= getattr(self, name) < 1e15:
+                raise UsageError(f"{name} must be 0 to 1e15, not {getattr(self, name):g}.")
+
+
+class Execution:
+    """A program that is executed on a machine, as far as it was advanced.
+
+    The same machine, program, seed and options give the same counts, times and samples, bit
+    for bit, in however many steps it is advanced. Everything it says is simulated.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        program: Program,
+        *,
+        seed: int = 1,
+        options: RunOptions | None = None,
+        watches: Sequence[Watch] = (),
+    ) -> None:
+        self.machine = machine
+        self.program = program
+        self.options = options or RunOptions()
+        self.memory = MemorySystem(machine, seed=seed)
+        self._watches = tuple(watches)
+        self._place()
+        self._engine: _native.Engine | None = self._started(seed)
+        for number, watch in enumerate(self._watches):
+            watch.attach(self._engine, number)
+
+    def advance(self, until_ns: float | None = None, *, seconds: float | None = None) -> bool:
+        """Go on until a simulated time or to the end; True when all threads have ended.
+
+        With `seconds` it returns after about so much real time, wherever it is then. With a
+        quantum, threads may be that far beyond the time they were to stop at.
+        """
+        until = None if until_ns is None else ticks_of_ns(self.machine, until_ns)
+        try:
+            return self._running.advance(until, seconds) == 0
+        except _native.ExecutionError as error:
+            raise ExecutionError(f"{self.program.name} on {self.machine.name}: {error}") from None
+
+    @property
+    def now_ns(self) -> float:
+        """How far the execution has come in simulated time."""
+        return ns_of_ticks(self.machine, self._running.now)
+
+    @property
+    def footprint(self) -> int:
+        """How many bytes the program has taken and not given back."""
+        return self._running.footprint
+
+    @property
+    def threads(self) -> tuple[ThreadStatus, ...]:
+        """The state of each software thread."""
+
+        def time(ticks: int) -> float | None:
+            return None if ticks < 0 else ns_of_ticks(self.machine, ticks)
+
+        return tuple(
+            ThreadStatus(_STATES[state], time(begin), time(end), None if place < 0 else place)
+            for state, begin, end, place in self._running.tasks()
+        )
+
+    def ledger(self) -> Ledger:
+        """Return a copy of all counts as they are now."""
+        engine = self._running
+        return Ledger(
+            self.now_ns,
+            ledger_names(),
+            ledger_values(engine.ledger(), len(self.program.feeds)),
+            self.memory.counts(),
+            np.frombuffer(engine.idle_cycles(), dtype=np.uint64),
+        )
+
+    def samples(self) -> NDArray[np.void]:
+        """Return the samples of all watches since the last call, as an array of SAMPLE."""
+        return np.frombuffer(self._running.samples(), dtype=SAMPLE)
+
+    @property
+    def dropped_samples(self) -> int:
+        """How many samples found no room because `samples` was called too seldom."""
+        return self._running.dropped
+
+    def counted(self, watch: int) -> int:
+        """Return how many loads a latency watch has counted, by its number."""
+        if not isinstance(self._watches[watch], LatencyWatch):
+            raise UsageError(f"watch {watch} counts no loads.")
+        return self._running.counted(watch)
+
+    def close(self) -> None:
+        """Let go of everything; nothing can be asked for afterwards."""
+        self._engine = None
+
+    def __enter__(self) -> Execution:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def _running(self) -> _native.Engine:
+        if self._engine is None:
+            raise UsageError("the execution is closed.")
+        return self._engine
+
+    def _place(self) -> None:
+        if self.options.placement is not None:
+            self.memory.place(self.options.placement)
+        for each in self.program.ranges:
+            if each.placement is not None:
+                self.memory.place(each.placement, each.nodes, start=each.start, size=each.size)
+
+    def _started(self, seed: int) -> _native.Engine:
+        program, machine = self.program, self.machine
+        if not program.feeds:
+            raise UsageError(f"{program.name} has no threads to run.")
+        binding = program.binding or ()
+        if binding and len(binding) != len(program.feeds):
+            raise UsageError(
+                f"{program.name} has {len(program.feeds)} threads, {len(binding)} are bound."
+            )
+        if wrong := [each for each in binding if not 0 <= each < machine.threads]:
+            raise UsageError(
+                f"{machine.name} has {machine.threads} threads, none is number {wrong[0]}."
+            )
+        spec = native_engine(machine, self.options, seed)
+        spec.dynamic = program.dynamic
+        spec.quantum = self.memory.quantum(self.options.quantum_ns)
+        return self.memory.engine(spec, program.feeds, binding)

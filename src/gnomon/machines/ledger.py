@@ -1,0 +1,131 @@
+"""Everything that an execution has counted, of each software thread in each privilege mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnomon import _native
+from gnomon.errors import UsageError
+from gnomon.events.tomlfile import suggestion
+from gnomon.machines.lowering import TICKS_PER_CYCLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from gnomon.machines.counts import Counts, Table
+
+
+class Mode(IntEnum):
+    """The privilege level of a thread."""
+
+    USER = 0
+    SUPERVISOR = 1
+    HYPERVISOR = 2
+
+
+ALL_MODES = frozenset(Mode)
+
+CLASSES = (
+    *("integer", "multiply", "fp_add", "fp_multiply", "fp_divide"),
+    *("branches_taken", "branches_not_taken", "special", "other"),
+)
+"""The classes of instructions without a reference."""
+
+SUMS: dict[str, tuple[str, ...]] = {
+    "instructions": ("loads", "stores", "atomics", *CLASSES),
+    "branches": ("branches_taken", "branches_not_taken"),
+}
+"""Counts that are sums of others."""
+
+_CYCLES = {"cycles": "ticks", "stall_cycles": "stall_ticks"}
+_NAME_OF_TICKS = {ticks: cycles for cycles, ticks in _CYCLES.items()}
+
+
+@cache
+def native_names() -> tuple[str, ...]:
+    """Return the names of what the kernel counts, in its order."""
+    return tuple(_native.machine_ledger_names())
+
+
+@cache
+def ledger_names() -> tuple[str, ...]:
+    """Return the names of all counts of a ledger."""
+    return (*(_NAME_OF_TICKS.get(name, name) for name in native_names()), *SUMS)
+
+
+def check_name(name: str) -> None:
+    """Refuse the name of what is not counted."""
+    if name not in ledger_names():
+        raise UsageError(
+            f"a thread has no count '{name}'{suggestion(name, ledger_names())}".rstrip("?") + "."
+        )
+
+
+def native_weights(weights: Mapping[str, int]) -> tuple[dict[int, int], int]:
+    """Return weights by the numbers of the kernel's counts, and what a unit of them became.
+
+    The kernel counts time in ticks: a sum with cycles in it is a thousand times as large.
+    """
+    scale = TICKS_PER_CYCLE if any(name in _CYCLES for name in weights) else 1
+    native: dict[int, int] = {}
+    for name, weight in weights.items():
+        check_name(name)
+        for part in SUMS.get(name, (name,)):
+            number = native_names().index(_CYCLES.get(part, part))
+            native[number] = native.get(number, 0) + weight * (1 if part in _CYCLES else scale)
+    return native, scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ledger:
+    """The truth about an execution at one moment of simulated time.
+
+    Counts follow a software thread wherever it runs. `machine` has those of cores, nodes and
+    links, of all threads together; `idle_cycles` are those in which no thread of a core could
+    run. Waits are in ticks, thousandths of a cycle.
+    """
+
+    time_ns: float
+    names: tuple[str, ...]
+    values: NDArray[np.uint64]  # (thread, mode, name)
+    machine: Counts
+    idle_cycles: NDArray[np.uint64]  # (core,)
+    simulated: bool = True
+
+    def __getitem__(self, name: str) -> NDArray[np.uint64]:
+        """Return one count of each thread in each mode, as an array (thread, mode)."""
+        check_name(name)
+        return self.values[:, :, self.names.index(name)]
+
+    def total(self, name: str, modes: Iterable[Mode] = ALL_MODES) -> int:
+        """Return the sum over all threads, in some modes."""
+        return int(self[name][:, sorted(modes)].sum())
+
+    def of_thread(self, thread: int, name: str, modes: Iterable[Mode] = ALL_MODES) -> int:
+        """Return a count of one software thread, in some modes."""
+        return int(self[name][thread, sorted(modes)].sum())
+
+    @property
+    def cores(self) -> Table:
+        """The counts of each core."""
+        return self.machine.cores
+
+
+def ledger_values(cells: bytes, threads: int) -> NDArray[np.uint64]:
+    """Return what the kernel has counted as (thread, mode, name), with cycles and sums."""
+    names = native_names()
+    raw = np.frombuffer(cells, dtype=np.uint64).reshape(threads, len(Mode), len(names)).copy()
+    for ticks in _NAME_OF_TICKS:
+        raw[:, :, names.index(ticks)] //= np.uint64(TICKS_PER_CYCLE)
+    sums = [
+        raw[:, :, [names.index(part) for part in parts]].sum(axis=2, dtype=np.uint64)
+        for parts in SUMS.values()
+    ]
+    return np.concatenate([raw, np.stack(sums, axis=2)], axis=2)

@@ -1,0 +1,244 @@
+"""Starting a program so that its memory references can be simulated."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Self
+
+from gnomon import _native
+from gnomon.errors import GnomonError, NotSupportedError, UsageError
+from gnomon.launch import Command, Launch
+from gnomon.machines.program import Observed, Program
+from gnomon.machines.tracing.binary import check_traced, program_file, read_binary
+
+_VARIABLE = "GNOMON_TRACE_FD"
+
+
+class Method(StrEnum):
+    """How references are found out: by the program itself, by valgrind, or whichever works."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    LACKEY = "lackey"
+
+
+class TracedProgram:
+    """A program that is held until its release, and the operations that it will execute.
+
+    Pull the feeds of `program` while it runs: it waits when nobody does. Children that it
+    forks, and programs that it executes, are not traced.
+    """
+
+    def __init__(self, launch: Launch, program: Program, method: Method, tracer: _Tracer) -> None:
+        self.program = program
+        self.method = method
+        self._launch = launch
+        self._tracer = tracer
+
+    @property
+    def pid(self) -> int:
+        """The process number."""
+        return self._launch.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the program ended, as a shell says it; None while it runs."""
+        self._launch.wait(0)
+        return self._launch.exit_status
+
+    @property
+    def load_base(self) -> int:
+        """What was added to the addresses in the program's file, 0 when unknown."""
+        return self._tracer.load_base
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was not traced, so far."""
+        return self._tracer.warnings(self._launch.exit_status is not None)
+
+    def release(self) -> None:
+        """Let the program run; raises CommandError when it cannot start."""
+        self._launch.release()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for its end; False when the time was over first."""
+        return self._launch.wait(timeout)
+
+    def signal(self, number: int) -> None:
+        """Pass a signal on while it still runs."""
+        self._launch.signal(number)
+
+    def detach(self) -> None:
+        """Trace no more: the program runs on without waiting for anybody."""
+        self._tracer.detach()
+
+    def close(self) -> None:
+        """End the program if it still runs, and give everything back."""
+        self._launch.close()
+        self._tracer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Compiled:
+    """The shared memory of a program that tells its references itself."""
+
+    def __init__(self, has_tasks: bool) -> None:
+        self.channel = _native.TraceChannel(has_tasks)
+
+    @property
+    def load_base(self) -> int:
+        return self.channel.load_base
+
+    def warnings(self, ended: bool) -> tuple[str, ...]:
+        channel, texts = self.channel, []
+        if ended and not channel.attached:
+            texts.append("the program ended before it could be traced.")
+        if channel.untraced_threads:
+            texts.append(
+                f"{channel.untraced_threads} threads beyond the first {_native.TRACE_SLOTS} "
+                "were not traced."
+            )
+        if channel.forks:
+            texts.append(f"{channel.forks} forked children were not traced.")
+        return tuple(texts)
+
+    def detach(self) -> None:
+        self.channel.detach()
+
+    def close(self) -> None:
+        self.channel.detach()
+        self.channel.close_fd()
+
+
+class _Lackey:
+    """The pipe into which lackey writes."""
+
+    load_base = 0
+
+    def __init__(self) -> None:
+        reading, self.writing = os.pipe2(os.O_CLOEXEC)
+        self.feed = _native.LackeyFeed(reading)
+
+    def warnings(self, ended: bool) -> tuple[str, ...]:
+        if ended and self.feed.instructions == 0:
+            return ("valgrind told of no instruction: see what it printed.",)
+        return ()
+
+    def detach(self) -> None:
+        self.feed.detach()
+
+    def close(self) -> None:
+        self.close_writing()
+
+    def close_writing(self) -> None:
+        """Leave the only writing end to valgrind, so that its end can be noticed."""
+        if self.writing >= 0:
+            os.close(self.writing)
+            self.writing = -1
+
+
+_Tracer = _Compiled | _Lackey
+
+
+def trace(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    directory: str = "",
+    stdout: int | None = None,
+    *,
+    method: Method | str = Method.AUTO,
+) -> TracedProgram:
+    """Hold a program before its first instruction, with its references to come as a Program."""
+    argv = tuple(command)
+    chosen = _chosen(argv, directory, _method(method))
+    variables = dict(os.environ if environment is None else environment)
+    if chosen is Method.COMPILED:
+        return _compiled(Command(argv, variables, directory, stdout))
+    return _lackey(Command(argv, variables, directory, stdout))
+
+
+def _method(given: Method | str) -> Method:
+    try:
+        return Method(given)
+    except ValueError:
+        names = ", ".join(Method)
+        raise UsageError(f"there is no way '{given}' to trace: choose from {names}.") from None
+
+
+def _chosen(argv: tuple[str, ...], directory: str, method: Method) -> Method:
+    path = program_file(argv, directory)
+    if method is Method.LACKEY:
+        return method
+    if method is Method.COMPILED:
+        check_traced(read_binary(path))
+        return method
+    binary = read_binary(path)
+    if binary.version is None and shutil.which("valgrind"):
+        return Method.LACKEY
+    check_traced(binary)
+    return Method.COMPILED
+
+
+def _compiled(command: Command) -> TracedProgram:
+    binary = read_binary(program_file(command.argv, command.directory))
+    try:
+        tracer = _Compiled(binary.has_tasks)
+    except OSError as error:
+        raise GnomonError(f"there is no memory for a trace: {error.strerror}.") from None
+    channel = tracer.channel
+    variables = {**(command.environment or {}), _VARIABLE: str(channel.fd)}
+    launch = Launch(
+        Command(command.argv, variables, command.directory, command.stdout),
+        kept=(channel.fd,),
+        same_addresses=True,
+    )
+    channel.close_fd()
+    channel.watch(launch.pid)
+    program = Program(
+        name=command.argv[0],
+        feeds=tuple(channel.feed(number) for number in range(_native.TRACE_SLOTS)),
+        observed=frozenset((Observed.REFERENCES,)),
+        dynamic=True,
+    )
+    return TracedProgram(launch, program, Method.COMPILED, tracer)
+
+
+def _lackey(command: Command) -> TracedProgram:
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise NotSupportedError(
+            f"'{command.argv[0]}' can only be traced by valgrind, which is not installed: "
+            "install valgrind, or compile the program with `gnomon cc`."
+        )
+    tracer = _Lackey()
+    options = (
+        "--tool=lackey",
+        "--trace-mem=yes",
+        "--basic-counts=no",
+        "--trace-children=no",
+        "--child-silent-after-fork=yes",
+        f"--log-fd={tracer.writing}",
+    )
+    argv = (valgrind, *options, "--", *command.argv)
+    try:
+        launch = Launch(
+            Command(argv, command.environment, command.directory, command.stdout),
+            kept=(tracer.writing,),
+            same_addresses=True,
+        )
+    finally:
+        tracer.close_writing()
+    program = Program(
+        name=command.argv[0],
+        feeds=(tracer.feed,),
+        observed=frozenset((Observed.REFERENCES, Observed.INSTRUCTIONS, Observed.FETCHES)),
+    )
+    return TracedProgram(launch, program, Method.LACKEY, tracer)

@@ -1,0 +1,218 @@
+"""One measurement on a simulated machine; see `gnomon.sources.base.Counting` for the contract."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gnomon.errors import CommandError, NotSupportedError, StateError, UsageError
+from gnomon.machines.pmu.bank import Bank
+from gnomon.machines.pmu.programming import Programmed, misfit, modes_of, why_not
+from gnomon.recording.model import Reading, Status
+from gnomon.sources.base import Closing, Snapshot
+from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine.targets import prepare
+
+if TYPE_CHECKING:
+    from gnomon.events.model import Group, Request
+    from gnomon.sources.base import Target
+    from gnomon.sources.machine.targets import Bench
+
+_PIECE = 0.1  # seconds of real time after which somebody may want to interrupt
+
+
+class MachineCounting(Closing):
+    """Counters of a simulated machine, which goes on only while it is waited for.
+
+    Times are simulated nanoseconds since the start.
+    """
+
+    without_process = True
+
+    def __init__(
+        self, groups: Sequence[Group], target: Target, bench: Bench, *, exact: bool = False
+    ) -> None:
+        self.warnings: list[str] = []
+        self.requests: tuple[Request, ...] = tuple(r for group in groups for r in group)
+        self._bench = bench
+        self._lock = threading.RLock()
+        self._refused: dict[str, str] = {}
+        self._state = "ready"
+        self._bank: Bank | None = None
+        self._final: Snapshot | None = None
+        self._run = prepare(bench, target)
+        try:
+            self._groups = [members for group in groups if (members := self._admit(group))]
+            if exact:
+                self._refuse_the_inexact()
+        except BaseException:
+            self.close()
+            raise
+
+    # Setting up
+
+    def _admit(self, group: Group) -> tuple[Programmed, ...]:
+        """Return the members of a group that can be counted, as many as fit together."""
+        members: list[Programmed] = []
+        for request in group:
+            programmed, reason = self._programme(request)
+            if programmed is not None and not reason:
+                reason = misfit(self._bench.pmu, [*members, programmed])
+            if programmed is None or reason:
+                self._refused[request.label] = reason
+                self.warnings.append(f"{request.label} is not-supported: {reason}")
+            else:
+                members.append(programmed)
+        return tuple(members)
+
+    def _programme(self, request: Request) -> tuple[Programmed | None, str]:
+        name = request.event.name
+        pmu = self._bench.pmu
+        try:
+            event = find_event(pmu, name)
+        except UsageError:
+            return None, request.event.description or f"{pmu.title} has no such event"
+        programmed = Programmed(request.label, event, modes_of(request.modifiers))
+        reason = self._run.refusal(programmed) or why_not(pmu, event, programmed.modes)
+        return programmed, reason
+
+    def _refuse_the_inexact(self) -> None:
+        """Raise the reason why not all events can be on counters all the time."""
+        everything = [each for members in self._groups for each in members]
+        reasons = [f"{label}: {reason}" for label, reason in self._refused.items()]
+        reasons += filter(None, [misfit(self._bench.pmu, everything)])
+        if reasons:
+            raise NotSupportedError(
+                f"the events cannot all be counted all the time: {'; '.join(reasons)}."
+            )
+
+    # Measuring
+
+    @property
+    def refused(self) -> tuple[Reading, ...]:
+        """A reading without value for each event that cannot be counted, saying why."""
+        return self._refusals(0)
+
+    def _refusals(self, now: int) -> tuple[Reading, ...]:
+        return tuple(
+            Reading(now, label, "process", None, 0, 0, Status.NOT_SUPPORTED)
+            for label in self._refused
+        )
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the program ended, as a shell would say it."""
+        return self._run.exit_status
+
+    def start(self) -> None:
+        """Begin to count; the program may begin, and does when it is waited for."""
+        with self._lock:
+            if self._state == "stopped":
+                raise StateError("a command cannot be started twice: open a new counting.")
+            self._require("start", "ready")
+            try:
+                self._run.begin()
+            except CommandError:
+                self.close()
+                raise
+            pmu, seed = self._bench.pmu, self._bench.seed
+            self._bank = Bank(pmu, self._groups, self._run.look, seed=seed)
+            self._state = "running"
+
+    def read(self) -> Snapshot:
+        """Return what was counted since the start."""
+        with self._lock:
+            self._require("read", "running", "stopped")
+            return self._final if self._final is not None else self._snapshot()
+
+    def stop(self) -> Snapshot:
+        """Cease to count and return the final values."""
+        with self._lock:
+            self._require("stop", "running")
+            self._final = self._snapshot()
+            self._state = "stopped"
+            return self._final
+
+    def _snapshot(self) -> Snapshot:
+        assert self._bank is not None
+        now = self._run.now_ns
+        readings = list(self._refusals(now))
+        for label, place, value, enabled, running in self._bank.counted():
+            never_on = enabled > 0 and running == 0
+            status = Status.NOT_COUNTED if never_on else Status.COUNTED
+            counted = None if never_on else value
+            readings.append(Reading(now, label, place, counted, enabled, running, status))
+        return Snapshot(now, tuple(readings))
+
+    # Going on
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Let the machine go on for about that much real time; tell whether its program ended."""
+        self._require("wait for", "running", "stopped")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._go_on(None, deadline):
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+        return True
+
+    def _go_on(self, until_ns: int | None, deadline: float | None) -> bool:
+        """Let the machine go on for a piece of real time at most; tell whether that ended it."""
+        with self._lock:
+            self._require("wait for", "running", "stopped")
+            seconds = _PIECE
+            if deadline is not None:
+                seconds = min(max(deadline - time.monotonic(), 0.0), _PIECE)
+            counts = self._state == "running" and self._bank is not None
+            turn = self._bank.next_turn if counts and self._bank is not None else None
+            goals = [goal for goal in (until_ns, turn) if goal is not None]
+            ended = self._run.advance(min(goals, default=None), seconds=seconds)
+            if counts and self._bank is not None:
+                self._bank.pass_to(self._run.now_ns)
+            return ended
+
+    def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
+        """Start, then yield a snapshot each interval of simulated time, the last one at the end."""
+        self._require("start", "ready")
+        if interval <= 0:
+            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
+        self.start()
+        try:
+            tick = 1
+            while self._state == "running" and not until():
+                assert self._bank is not None
+                goal = tick * interval + min(self._bank.jitter(), interval // 2)
+                if not self._reach(goal, until):
+                    break
+                yield self.read()
+                tick += 1
+            yield self.stop() if self._state == "running" else self.read()
+        finally:
+            if self._state == "running":
+                self.stop()
+
+    def _reach(self, goal: int, until: Callable[[], bool]) -> bool:
+        """Go on to a moment; False when the program ends before it or somebody says so."""
+        while self._run.now_ns < goal:
+            if self._go_on(goal, None) or self._state != "running" or until():
+                return False
+        return True
+
+    def interrupt(self, signal: int) -> None:
+        """End the program as a signal would."""
+        if self._state != "closed":
+            self._run.interrupt(signal)
+
+    # Clearing away
+
+    def close(self) -> None:
+        """Give the machine back; may be called again."""
+        with self._lock:
+            self._run.close()
+            self._bank = None
+            self._state = "closed"
+
+    def _require(self, verb: str, *states: str) -> None:
+        if self._state not in states:
+            raise StateError(f"cannot {verb} a counting that is {self._state}.")

@@ -1,0 +1,238 @@
+"""What runs on a simulated machine while it is counted: a program, or a signal."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gnomon.errors import UsageError
+from gnomon.events.model import Scope
+from gnomon.machines.execution import Execution
+from gnomon.machines.ledger import ALL_MODES
+from gnomon.machines.pmu.recipes import absent, evaluate, recipe
+from gnomon.machines.watches import LatencyWatch
+from gnomon.sources.base import Closing
+
+if TYPE_CHECKING:
+    from gnomon.machines.execution import RunOptions
+    from gnomon.machines.ledger import Ledger
+    from gnomon.machines.model import Machine
+    from gnomon.machines.pmu.programming import Programmed
+    from gnomon.machines.program import Program
+    from gnomon.machines.signals import SignalRun
+    from gnomon.machines.watches import Watch
+
+_SEEN = {
+    "references": "its loads and stores",
+    "instructions": "all its instructions",
+    "classes": "what its instructions do",
+    "fetches": "where its instructions are",
+}
+
+
+class Run(Closing):
+    """Something that goes on in simulated time when it is told to."""
+
+    exit_status: int | None = None
+
+    @property
+    @abstractmethod
+    def now_ns(self) -> int:
+        """The simulated time since the start."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Let it begin, at simulated time 0."""
+
+    @abstractmethod
+    def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
+        """Go on to a moment, for about so many seconds of real time; tell whether it has ended."""
+
+    @abstractmethod
+    def look(self, programmed: Programmed) -> Mapping[str, int]:
+        """Return how often an event happened so far, in each place."""
+
+    @abstractmethod
+    def refusal(self, programmed: Programmed) -> str:
+        """Return why an event cannot be counted in this run, empty when it can."""
+
+    def interrupt(self, signal: int) -> None:
+        """End it as a signal would."""
+        if self.exit_status is None:
+            self.exit_status = 128 + signal
+
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+
+
+class ExecutionRun(Run):
+    """A program on a simulated machine."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        program: Program,
+        *,
+        seed: int = 1,
+        options: RunOptions | None = None,
+    ) -> None:
+        self._machine = machine
+        self.program = program
+        self._seed = seed
+        self._options = options
+        self._watches: list[Watch] = []
+        self._latency: dict[str, int] = {}  # labels, with the number of their watch
+        self._execution: Execution | None = None
+        self._ledger: Ledger | None = None
+
+    @property
+    def pid(self) -> int:
+        """The number of the real process, 0 when there is none."""
+        return 0
+
+    @property
+    def dropped(self) -> int:
+        """How many samples found no room."""
+        return 0 if self._execution is None else self._dropped
+
+    def take_maps(self) -> list[MappedFile]:
+        """Return the files of a real program that were not told of yet."""
+        return []
+
+    def watch(self, watch: Watch) -> int:
+        """Add a watch before the beginning; returns its number."""
+        self._watches.append(watch)
+        return len(self._watches) - 1
+
+    @property
+    def execution(self) -> Execution:
+        """The execution, once it has begun; it holds the whole truth."""
+        assert self._execution is not None
+        return self._execution
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time since the start."""
+        return int(self.execution.now_ns)
+
+    def begin(self) -> None:
+        """Build the machine and let the program begin on it."""
+        self._execution = Execution(
+            self._machine,
+            self.program,
+            seed=self._seed,
+            options=self._options,
+            watches=tuple(self._watches),
+        )
+
+    def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
+        """Go on to a moment, for about so many seconds of real time; tell whether it has ended."""
+        if self.exit_status is None:
+            self._ledger = None
+            if self.execution.advance(until_ns, seconds=seconds) and self.exit_status is None:
+                self.exit_status = self._outcome()
+        return self.exit_status is not None
+
+    def _outcome(self) -> int:
+        return 0
+
+    def refusal(self, programmed: Programmed) -> str:
+        """Return why an event cannot be counted in this run, empty when it can."""
+        event = programmed.event
+        if event.missing:
+            return event.missing
+        for term in event.terms:
+            if reason := absent(recipe(term.name, self._machine).name, self._machine):
+                return reason
+        for need in sorted(event.needs - self.program.observed):
+            return f"{self.program.name} does not let the machine see {_SEEN[need]}"
+        if event.latency:
+            self._latency.setdefault(programmed.label, self.watch(_latency_watch(programmed)))
+        return ""
+
+    def look(self, programmed: Programmed) -> Mapping[str, int]:
+        """Return how often an event happened so far, in each place."""
+        event = programmed.event
+        if event.constant is not None:
+            return {"system" if event.scope is Scope.SYSTEM else "process": event.constant}
+        if event.latency:
+            return {"process": self.execution.counted(self._latency[programmed.label])}
+        if self._ledger is None:
+            self._ledger = self.execution.ledger()
+        totals = evaluate(event, self._machine, self._ledger, programmed.modes)
+        if event.scope is Scope.THREAD and self.program.dynamic:
+            totals = totals[: self._born()]
+        return _by_place(event.scope, totals, self._machine)
+
+    def _born(self) -> int:
+        """Return how many threads there were so far: room is kept for many more."""
+        begun = [thread.begin_ns is not None for thread in self.execution.threads]
+        return max((number for number, there in enumerate(begun, 1) if there), default=1)
+
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+        if self._execution is not None:
+            self._execution.close()
+
+
+def _latency_watch(programmed: Programmed) -> LatencyWatch:
+    threshold = programmed.event.threshold
+    assert threshold is not None
+    return LatencyWatch(threshold, modes=programmed.modes)
+
+
+def _by_place(scope: Scope, values: Sequence[int], machine: Machine) -> dict[str, int]:
+    """Give each row its name; the rows of a link are its directions."""
+    if scope is not Scope.LINK:
+        word = "node" if scope is Scope.SOCKET else str(scope)
+        return {f"{word}/{row}": value for row, value in enumerate(values)}
+    found: dict[str, int] = {}
+    for row, value in enumerate(values):
+        a, b = machine.links[row // 2].ends
+        place = f"link/{a}-{b}" if row % 2 == 0 else f"link/{b}-{a}"
+        found[place] = found.get(place, 0) + value
+    return found
+
+
+class SignalledRun(Run):
+    """Counter processes in place of a program."""
+
+    def __init__(self, run: SignalRun, pmu: str, machine: str) -> None:
+        self.signal = run
+        if run.signal.pmu != pmu:
+            raise UsageError(
+                f"the signal '{run.signal.name}' is of the PMU '{run.signal.pmu}', "
+                f"and {machine} has '{pmu}'."
+            )
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time since the start."""
+        return self.signal.now_ns
+
+    def begin(self) -> None:
+        """Nothing has to be built."""
+
+    def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
+        """Go on to a moment; tell whether the signal has ended."""
+        if self.exit_status is None and self.signal.advance(until_ns, seconds=seconds):
+            self.exit_status = 0
+        return self.exit_status is not None
+
+    def refusal(self, programmed: Programmed) -> str:
+        """Return why an event cannot be counted in this run, empty when it can."""
+        if programmed.event.name not in self.signal.signal.processes:
+            return f"the signal '{self.signal.signal.name}' has no process for it"
+        if programmed.modes != ALL_MODES:
+            return "a signal does not tell privilege levels apart"
+        return ""
+
+    def look(self, programmed: Programmed) -> Mapping[str, int]:
+        """Return how often an event happened so far, on each CPU."""
+        counts = self.signal.counts()
+        return {
+            f"core/{cpu}": int(counts[i])
+            for i, (event, cpu) in enumerate(self.signal.series)
+            if event == programmed.event.name
+        }
