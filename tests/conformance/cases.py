@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from gnomon import _native
 from gnomon.events.model import Request
-from gnomon.sources.base import Source, Verdict
+from gnomon.sources.base import Command, Source, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.valgrind import ValgrindSource
@@ -96,8 +97,49 @@ def _valgrind() -> SourceCase:
     )
 
 
+_NO_NUMPY = "" if find_spec("numpy") else "numpy is not installed, which it needs"
+
+
+def _simulated(name: str) -> Source:
+    from gnomon.sources.machine import MachineSource
+
+    return MachineSource(name)
+
+
+def _machine(name: str, events: tuple[str, ...], refused: str) -> SourceCase:
+    """A simulated machine; what it runs is a workload, which takes hundreds of ns an access."""
+    workload = ("workload:random", "size=16MiB", "dependent=yes")
+    return SourceCase(
+        name=f"machine-{name}",
+        make=lambda: _simulated(name),
+        events=events,
+        unknown="no-such-event",
+        brief=Command((*workload, "accesses=60000")),
+        lengthy=Command((*workload, "accesses=10000000000000")),
+        refused=refused,
+        unavailable=_NO_NUMPY,
+    )
+
+
+def _signal() -> SourceCase:
+    """Counter processes in place of a program."""
+    return SourceCase(
+        name="machine-signal",
+        make=lambda: _simulated("pentium3-smp"),
+        events=("INST_RETIRED", "CPU_CLK_UNHALTED"),
+        unknown="no-such-event",
+        brief=Command(("signal:celestia", "duration=100ms")),
+        lengthy=Command(("signal:celestia", "duration=1000000000m")),
+        refused="FP_ASSIST",
+        unavailable=_NO_NUMPY,
+    )
+
+
 CASES = (
     _perf("perf-software", ("task-clock", "page-faults")),
     _perf_hardware(),
     _valgrind(),
+    _machine("laptop", ("cycles", "L1-dcache-load-misses"), "link-bytes"),
+    _machine("niagara2", ("Instr_cnt", "DC_miss"), "ITLB_HWTW_miss_L2"),
+    _signal(),
 )

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.machines.ledger import Mode
 from gnomon.machines.pmu.bank import Bank, Register
 from gnomon.machines.pmu.description import load_pmu, parse_pmu
-from gnomon.machines.pmu.model import Mode, Pmu
+from gnomon.machines.pmu.model import Pmu
 from gnomon.machines.pmu.programming import Programmed, Turns, misfit, why_not
 
 USER = frozenset({Mode.USER})

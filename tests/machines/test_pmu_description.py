@@ -10,8 +10,9 @@ from gnomon.errors import UsageError
 from gnomon.events.model import Scope
 from gnomon.events.tomlfile import DefinitionError
 from gnomon.machines import load_machine, machine_names, parse_machine
+from gnomon.machines.ledger import Mode
 from gnomon.machines.pmu.description import load_pmu, parse_pmu
-from gnomon.machines.pmu.model import Mode, Term, Unit
+from gnomon.machines.pmu.model import Term, Unit
 from gnomon.machines.pmu.names import pmu_names
 from gnomon.machines.program import Observed
 
@@ -122,7 +123,7 @@ def test_the_pentium_3_has_132_events_on_two_counters() -> None:
     ],
 )
 def test_a_mistake_is_named_with_file_and_key(old: str, new: str, key: str, reason: str) -> None:
-    with pytest.raises(DefinitionError, match="small.toml") as caught:
+    with pytest.raises(DefinitionError, match=r"small\.toml") as caught:
         parse_pmu(SMALL.replace(old, new, 1), "small.toml")
     assert caught.value.key == key
     assert reason in caught.value.reason

@@ -93,7 +93,7 @@ def test_mistakes_in_a_file_are_named(tmp_path: Path) -> None:
         (good + "[events.A]\ncpu0 = { mean = 1.0, sigma = -1.0, beta = 1.0 }\n", "negative"),
     ):
         file.write_text(text)
-        with pytest.raises(DefinitionError, match="mine.toml") as caught:
+        with pytest.raises(DefinitionError, match=r"mine\.toml") as caught:
             load_signal(file)
         assert reason in str(caught.value)
     with pytest.raises(UsageError, match="no signal 'celestai': choose from celestia"):

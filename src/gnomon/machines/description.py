@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import fields
-from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
 
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import (
@@ -18,6 +15,7 @@ from gnomon.events.tomlfile import (
     read_definitions,
     suggestion,
 )
+from gnomon.machines.fields import choice, number, size, truth, whole
 from gnomon.machines.model import (
     Cache,
     Core,
@@ -38,10 +36,7 @@ from gnomon.machines.model import (
 )
 from gnomon.machines.pmu.names import pmu_names
 
-_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _MOST_NODES = 1024
-
-E = TypeVar("E", bound=StrEnum)
 
 
 def machine_names() -> tuple[str, ...]:
@@ -79,7 +74,7 @@ def _machine(top: Section, name: str) -> Machine:
     title, pmu = top.text("title", ""), _pmu_name(top)
     core = _core(top.section("core"))
     nodes = top.section("nodes")
-    count = _whole(nodes, "count", 1)
+    count = whole(nodes, "count", 1)
     if not 1 <= count <= _MOST_NODES:
         raise nodes.error(f"must be 1 to {_MOST_NODES}, not {count}", "count")
     cores = _cores_of_nodes(nodes, count)
@@ -91,14 +86,14 @@ def _machine(top: Section, name: str) -> Machine:
     if l1d is None:
         raise top.error("is missing: every core needs a first level of caches", "l1d")
     memory = top.section("memory")
-    placement = _choice(memory, "placement", Placement, Placement.FIRST_TOUCH)
-    cache_remote = _truth(memory, "cache_remote", True)
-    posted_write_ns = _number(memory, "posted_write_ns", 0.0)
+    placement = choice(memory, "placement", Placement, Placement.FIRST_TOUCH)
+    cache_remote = truth(memory, "cache_remote", True)
+    posted_write_ns = number(memory, "posted_write_ns", 0.0)
     memory.finish()
     translation = _translation(top.section("tlb"))
     links = top.section("links")
     connections = _links(links, count)
-    header, request = _whole(links, "header_bytes", 0), _whole(links, "request_bytes", 0)
+    header, request = whole(links, "header_bytes", 0), whole(links, "request_bytes", 0)
     links.finish()
     top.finish()
     try:
@@ -145,7 +140,7 @@ def _cores_of_nodes(section: Section, nodes: int) -> list[int]:
     """Return how many cores each node has: the same number in all of them, or one each."""
     section.asked.add("cores")
     value = section.data.get("cores")
-    cores = value if isinstance(value, list) else [_whole(section, "cores")] * nodes
+    cores = value if isinstance(value, list) else [whole(section, "cores")] * nodes
     if not all(type(each) is int for each in cores) or len(cores) != nodes:
         raise section.error(f"must be a whole number, or a list of {nodes}", "cores")
     if min(cores) < 0:
@@ -154,16 +149,16 @@ def _cores_of_nodes(section: Section, nodes: int) -> list[int]:
 
 
 def _core(section: Section) -> Core:
-    clock, issue = _number(section, "clock_ghz"), _number(section, "issue_cycles", 1.0)
-    snoop = _number(section, "snoop_cycles", 0.0)
-    threads, outstanding = _whole(section, "threads", 1), _whole(section, "outstanding", 10)
-    blocking = _truth(section, "blocking", False)
-    prefetcher = _choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
-    degree = _whole(section, "prefetch_degree", 1)
-    pipeline = _choice(section, "pipeline", Pipeline, Pipeline.SIMPLE)
-    groups, speeds = _whole(section, "thread_groups", 1), _speeds(section)
-    mispredict = _number(section, "mispredict_cycles", 15.0)
-    trap = _whole(section, "trap_instructions", 100)
+    clock, issue = number(section, "clock_ghz"), number(section, "issue_cycles", 1.0)
+    snoop = number(section, "snoop_cycles", 0.0)
+    threads, outstanding = whole(section, "threads", 1), whole(section, "outstanding", 10)
+    blocking = truth(section, "blocking", False)
+    prefetcher = choice(section, "prefetcher", Prefetcher, Prefetcher.OFF)
+    degree = whole(section, "prefetch_degree", 1)
+    pipeline = choice(section, "pipeline", Pipeline, Pipeline.SIMPLE)
+    groups, speeds = whole(section, "thread_groups", 1), _speeds(section)
+    mispredict = number(section, "mispredict_cycles", 15.0)
+    trap = whole(section, "trap_instructions", 100)
     cycles = _cycles(section.section("cycles"), issue)
     section.finish()
     try:
@@ -191,7 +186,7 @@ def _cycles(section: Section, issue: float) -> InstructionCycles:
     """Read the cycles of instructions; what is simple takes as long as an issue by default."""
     usual = InstructionCycles(integer=issue, branch=issue, special=issue, other=issue)
     values = {
-        each.name: _number(section, each.name, getattr(usual, each.name))
+        each.name: number(section, each.name, getattr(usual, each.name))
         for each in fields(InstructionCycles)
     }
     section.finish()
@@ -221,25 +216,25 @@ def _cache(top: Section, key: str, cores: int) -> Cache | None:
         shared = cores if shared == "node" else 1
     if not isinstance(shared, int) or isinstance(shared, bool):
         raise section.error("must be 'core', 'node' or a number of cores", "shared_by")
-    size, line = _size(section, "size"), _whole(section, "line")
-    ways, latency = _whole(section, "ways"), _number(section, "latency_cycles")
-    fetch = _number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
-    allocate = _truth(section, "write_allocate", False) if "write_allocate" in section else None
-    replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
-    write = _choice(section, "write", WritePolicy, WritePolicy.BACK)
-    inclusive = _truth(section, "inclusive", False)
+    capacity, line = size(section, "size"), whole(section, "line")
+    ways, latency = whole(section, "ways"), number(section, "latency_cycles")
+    fetch = number(section, "fetch_latency_cycles") if "fetch_latency_cycles" in section else None
+    allocate = truth(section, "write_allocate", False) if "write_allocate" in section else None
+    replacement = choice(section, "replacement", Replacement, Replacement.LRU)
+    write = choice(section, "write", WritePolicy, WritePolicy.BACK)
+    inclusive = truth(section, "inclusive", False)
     section.finish()
     try:
         return Cache(
-            size, ways, line, latency, fetch, replacement, write, allocate, inclusive, shared
+            capacity, ways, line, latency, fetch, replacement, write, allocate, inclusive, shared
         )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
 
 
 def _translation(section: Section) -> Translation:
-    page = _size(section, "page") if "page" in section else 4096
-    walk_reads = _whole(section, "walk_reads", 1)
+    page = size(section, "page") if "page" in section else 4096
+    walk_reads = whole(section, "walk_reads", 1)
     data, instruction, second = (_tlb(section, key) for key in ("data", "instruction", "second"))
     section.finish()
     try:
@@ -252,10 +247,10 @@ def _tlb(outer: Section, key: str) -> Tlb | None:
     if key not in outer:
         return None
     section = outer.section(key)
-    entries = _whole(section, "entries")
-    ways = _whole(section, "ways", entries)
-    replacement = _choice(section, "replacement", Replacement, Replacement.LRU)
-    latency = _number(section, "latency_cycles", 0.0)
+    entries = whole(section, "entries")
+    ways = whole(section, "ways", entries)
+    replacement = choice(section, "replacement", Replacement, Replacement.LRU)
+    latency = number(section, "latency_cycles", 0.0)
     section.finish()
     try:
         return Tlb(entries, ways, replacement, latency)
@@ -264,9 +259,9 @@ def _tlb(outer: Section, key: str) -> Tlb | None:
 
 
 def _controller(section: Section) -> MemoryController:
-    rate, read = _number(section, "gb_per_s"), _number(section, "read_latency_ns")
-    write = _number(section, "write_latency_ns", read)
-    count = _whole(section, "count", 1)
+    rate, read = number(section, "gb_per_s"), number(section, "read_latency_ns")
+    write = number(section, "write_latency_ns", read)
+    count = whole(section, "count", 1)
     section.finish()
     try:
         return MemoryController(rate, read, write, count)
@@ -295,8 +290,8 @@ def _links(section: Section, nodes: int) -> tuple[Link, ...]:
         for key in ("gb_per_s", "latency_ns", "duplex"):
             section.asked.add(key)
         return ()
-    rate, latency = _number(section, "gb_per_s"), _number(section, "latency_ns")
-    duplex = _choice(section, "duplex", Duplex, Duplex.FULL)
+    rate, latency = number(section, "gb_per_s"), number(section, "latency_ns")
+    duplex = choice(section, "duplex", Duplex, Duplex.FULL)
     try:
         return tuple(Link(pair, rate, latency, duplex) for pair in pairs)
     except FieldError as error:
@@ -323,61 +318,6 @@ def _located(top: Section, error: FieldError) -> UsageError:
     if key in top and isinstance(top.data[key], dict):
         return top.section(key).error(error.reason)
     return top.error(error.reason, key)
-
-
-def _whole(section: Section, key: str, default: int | None = None) -> int:
-    value = section.integer(key)
-    if value is None:
-        value = default
-    if value is None:
-        raise section.error("is missing", key)
-    return value
-
-
-def _number(section: Section, key: str, default: float | None = None) -> float:
-    section.asked.add(key)
-    value = section.data.get(key, default)
-    if value is None:
-        raise section.error("is missing", key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise section.error("must be a number", key)
-    if not abs(value) < 1e9:
-        raise section.error(f"is out of range: {value}", key)
-    return float(value)
-
-
-def _truth(section: Section, key: str, default: bool) -> bool:
-    section.asked.add(key)
-    value = section.data.get(key, default)
-    if not isinstance(value, bool):
-        raise section.error("must be true or false", key)
-    return value
-
-
-def _choice(section: Section, key: str, kind: type[E], default: E) -> E:
-    value = section.text(key, default.value)
-    try:
-        return kind(value)
-    except ValueError:
-        known = [each.value for each in kind]
-        hint = suggestion(value, known) or f": choose from {', '.join(known)}"
-        raise section.error(f"'{value}' is unknown{hint}", key) from None
-
-
-def _size(section: Section, key: str) -> int:
-    section.asked.add(key)
-    value = section.data.get(key)
-    if value is None:
-        raise section.error("is missing", key)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(B|KiB|MiB|GiB)\s*", str(value))
-    if found is None or not isinstance(value, str):
-        raise section.error("must be a size such as 32768 or '32 KiB'", key)
-    size = float(found[1]) * _UNITS[found[2]]
-    if size != int(size):
-        raise section.error(f"'{value}' is not a whole number of bytes", key)
-    return int(size)
 
 
 def _numbers(section: Section, key: str, nodes: int) -> frozenset[int]:

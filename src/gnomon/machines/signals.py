@@ -9,6 +9,7 @@ events are independent, because nothing is published about how they go together.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -143,8 +144,8 @@ class SignalRun:
         return np.array([self._of(key).sigma for key in self.series])
 
     def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
-        """Let time pass up to a moment, or to the end; tell whether that was reached."""
-        del seconds  # it takes no time to speak of
+        """Let time pass up to a moment, or for so many real seconds; tell whether it has ended."""
+        deadline = None if seconds is None else time.monotonic() + seconds
         goal = self.duration_ns if until_ns is None else min(until_ns, self.duration_ns)
         means, sigmas = self._means, self._sigmas
         # The exact solution over a slice, whatever its length: no step is ever too long.
@@ -159,6 +160,8 @@ class SignalRun:
                 means + self._phi * (self._values[-1] - means) + spread * self._draw()
             )
             self.now_ns = end
+            if deadline is not None and time.monotonic() >= deadline:
+                break
         return self.now_ns >= self.duration_ns
 
     def counts(self) -> NDArray[np.int64]:

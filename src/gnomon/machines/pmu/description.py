@@ -173,7 +173,8 @@ def _counters(section: Section, general: int) -> int | None:
         raise section.error("must be a list of counter numbers, as in [0, 1]", "counters")
     if wrong := [each for each in value if not 0 <= each < general]:
         raise section.error(f"there is no counter {wrong[0]}: there are {general}", "counters")
-    return sum(1 << each for each in set(value))
+    mask: int = sum(1 << each for each in set(value))
+    return mask
 
 
 def _modes(section: Section) -> frozenset[Mode]:

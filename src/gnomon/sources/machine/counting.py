@@ -137,6 +137,7 @@ class MachineCounting(Closing):
 
     def _snapshot(self) -> Snapshot:
         assert self._bank is not None
+        self.warnings += [text for text in self._run.warnings if text not in self.warnings]
         now = self._run.now_ns
         readings = list(self._refusals(now))
         for label, place, value, enabled, running in self._bank.counted():

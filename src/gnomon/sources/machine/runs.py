@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.machines.program import Program
     from gnomon.machines.signals import SignalRun
+    from gnomon.machines.tracing import TracedProgram
     from gnomon.machines.watches import Watch
+    from gnomon.sources.sampling import MappedFile
 
 _SEEN = {
     "references": "its loads and stores",
@@ -35,6 +39,11 @@ class Run(Closing):
     """Something that goes on in simulated time when it is told to."""
 
     exit_status: int | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be said about the run, so far."""
+        return ()
 
     @property
     @abstractmethod
@@ -94,7 +103,7 @@ class ExecutionRun(Run):
     @property
     def dropped(self) -> int:
         """How many samples found no room."""
-        return 0 if self._execution is None else self._dropped
+        return self.execution.dropped_samples
 
     def take_maps(self) -> list[MappedFile]:
         """Return the files of a real program that were not told of yet."""
@@ -142,6 +151,8 @@ class ExecutionRun(Run):
         event = programmed.event
         if event.missing:
             return event.missing
+        if event.scope is Scope.LINK and not self._machine.links:
+            return f"{self._machine.name} has no links"
         for term in event.terms:
             if reason := absent(recipe(term.name, self._machine).name, self._machine):
                 return reason
@@ -193,6 +204,64 @@ def _by_place(scope: Scope, values: Sequence[int], machine: Machine) -> dict[str
         place = f"link/{a}-{b}" if row % 2 == 0 else f"link/{b}-{a}"
         found[place] = found.get(place, 0) + value
     return found
+
+
+class TracedRun(ExecutionRun):
+    """A real program whose references are simulated while it runs."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        traced: TracedProgram,
+        *,
+        seed: int = 1,
+        options: RunOptions | None = None,
+    ) -> None:
+        super().__init__(machine, traced.program, seed=seed, options=options)
+        self._traced = traced
+        self._told = False
+
+    @property
+    def pid(self) -> int:
+        """The number of the real process."""
+        return self._traced.pid
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be said about the trace."""
+        slow = "it is traced by valgrind, which is slow: compile it with `gnomon cc` if you can"
+        own = (slow,) if self._traced.method == "lackey" else ()
+        return (*own, *(text.removesuffix(".") for text in self._traced.warnings))
+
+    def begin(self) -> None:
+        """Build the machine and let the program run."""
+        super().begin()
+        self._traced.release()
+
+    def _outcome(self) -> int:
+        self._traced.wait()
+        return self._traced.exit_status or 0
+
+    def interrupt(self, signal: int) -> None:
+        """Pass a signal on to the program."""
+        self._traced.signal(signal)
+
+    def take_maps(self) -> list[MappedFile]:
+        """Return the file of the program, once it is known where its code lies."""
+        from gnomon.sources.sampling import MappedFile
+
+        path = shutil.which(self.program.name)
+        if self._told or path is None or not self._traced.load_base:
+            return []
+        self._told = True
+        file = Path(path).resolve()
+        length = file.stat().st_size
+        return [MappedFile(0, self.pid, self._traced.load_base, length, 0, str(file))]
+
+    def close(self) -> None:
+        """End the program if it still runs, and give everything back."""
+        self._traced.close()
+        super().close()
 
 
 class SignalledRun(Run):

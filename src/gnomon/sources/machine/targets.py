@@ -74,4 +74,8 @@ def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:
 
 
 def _traced(bench: Bench, command: Command) -> Run:
-    raise CommandError(f"cannot run '{command.argv[0]}': there is no such program.")
+    from gnomon.machines.tracing import trace
+    from gnomon.sources.machine.runs import TracedRun
+
+    traced = trace(command.argv, command.environment, command.directory, command.stdout)
+    return TracedRun(bench.machine, traced, seed=bench.seed, options=bench.options)
