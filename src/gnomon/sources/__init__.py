@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gnomon.sources.base import Source
 
-SOURCES = ("perf", "valgrind")
+SOURCES = ("perf", "valgrind", "machine")
 
 
 def find_source(name: str, **options: Any) -> Source:
@@ -15,6 +15,8 @@ def find_source(name: str, **options: Any) -> Source:
 
     Sources are imported when they are asked for: most commands need one of them.
     """
+    from gnomon.errors import UsageError
+
     match name:
         case "perf":
             from gnomon.sources.perf import PerfSource
@@ -24,9 +26,13 @@ def find_source(name: str, **options: Any) -> Source:
             from gnomon.sources.valgrind import ValgrindSource
 
             return ValgrindSource(**options)
-    from gnomon.errors import UsageError
+        case "machine":
+            from gnomon.sources.machine import MachineSource
 
-    raise UsageError(f"there is no source '{name}': there are {' and '.join(SOURCES)}.")
+            if "machine" not in options:
+                raise UsageError("which simulated machine? Name one with --on.")
+            return MachineSource(**options)
+    raise UsageError(f"there is no source '{name}': there are {', '.join(SOURCES)}.")
 
 
 def local_sources() -> list[Source]:

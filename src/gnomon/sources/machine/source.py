@@ -12,6 +12,7 @@ from gnomon.events.model import Event, Group, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.machines.pmu.description import load_pmu
+from gnomon.machines.pmu.model import Unit
 from gnomon.recording.model import Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
@@ -20,6 +21,7 @@ from gnomon.sources.machine.targets import Bench
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.pmu.model import Pmu
@@ -82,6 +84,20 @@ class MachineSource:
             for request, verdict in zip(requests, verdicts, strict=True)
             if verdict.countable
         )
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        """Return in how few runs all of these can be counted on the machine's counters."""
+        from gnomon.sources.machine.planning import plan_runs
+
+        return plan_runs(self.pmu, requests, anchors)
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return what has a counter of its own: the cycles, or else the time on a CPU."""
+        free = [*self.pmu.fixed, *(n for n, e in self.pmu.events.items() if e.unit is Unit.SOFTWARE)]
+        for name in ("cycles", "task-clock"):
+            if name in free:
+                return (Request(self.pmu.events[name].event),)
+        return ()
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
