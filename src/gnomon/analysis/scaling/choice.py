@@ -50,15 +50,8 @@ def choose(points: Array, values: Array) -> tuple[Choice, Choice, NDArray[np.boo
 
 def _with_noise(points: Array, values: Array, noise: Noise) -> Choice:
     data = summarise_points(points, values, noise)
-    fits: list[Fitted] = []
-    criteria: list[Array] = []
-    best: Array | None = None
-    for model in catalogue(points):
-        fitted = fit(model, data, best)
-        fits.append(fitted)
-        criteria.append(aicc(fitted, data))
-        best = criteria[-1] if best is None else np.minimum(best, criteria[-1])
-    table = np.array(criteria)
+    fits = [fit(model, data) for model in catalogue(points)]
+    table = np.array([aicc(fitted, data) for fitted in fits])
     of_points = np.array([aicc(f, data, of_points=True) for f in fits])
     least = (table.min(0), of_points.min(0))
     by_points = _poorly_fitted(data, fits, table)

@@ -19,10 +19,9 @@ from gnomon.analysis.scaling.models import Model
 
 Array = NDArray[np.float64]
 
-_STEPS = 12
+_STEPS = 14
 _ROUNDING = 1e-20  # squares relative to those of the values, below which there is no residual
 _FREEDOM = 8.0  # in AICc: a free exponent fits so many things that it must earn its place
-_MARGIN = 20.0  # in AICc: a first guess worse than this is not refined
 
 
 class Noise(StrEnum):
@@ -68,6 +67,13 @@ class Data:
         size = (self.counts[:, None] * self.weights * self.means**2).sum(0)
         return np.asarray(_ROUNDING * np.where(size > 0, size, 1.0))
 
+    def part(self, events: NDArray[np.intp]) -> Data:
+        """Return the same of some events only."""
+        means, within, weights = (
+            array[:, events] for array in (self.means, self.within, self.weights)
+        )
+        return Data(self.points, self.counts, means, within, self.noise, weights)
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
@@ -96,19 +102,11 @@ def summarise_points(points: Array, values: Array, noise: Noise) -> Data:
     return Data(distinct, counts, means, within, noise, weights)
 
 
-def fit(model: Model, data: Data, best: Array | None = None) -> Fitted:
-    """Fit a model to every event; `best` is the AICc to be beaten, where that is known."""
-    events = data.means.shape[1]
-    exponents = np.empty((events, 0))
-    if model.free:
-        exponents = _search(model, data)
-    fitted = _linear(model, data, exponents)
+def fit(model: Model, data: Data) -> Fitted:
+    """Fit a model to every event."""
     if not model.free:
-        return fitted
-    if best is None:
-        return _refine(fitted, data, np.arange(events))
-    near = np.flatnonzero(aicc(fitted, data) < best + _MARGIN)
-    return _refine(fitted, data, near) if near.size else fitted
+        return _linear(model, data, np.empty((data.means.shape[1], 0)))
+    return _refine(_linear(model, data, _search(model, data)), data)
 
 
 def aicc(fitted: Fitted, data: Data, *, of_points: bool = False) -> Array:
@@ -242,50 +240,46 @@ def jacobian(model: Model, points: Array, coefficients: Array, exponents: Array)
     return np.concatenate(parts, axis=2)
 
 
-def _refine(fitted: Fitted, data: Data, chosen: NDArray[np.intp]) -> Fitted:
-    """Improve exponents by damped Gauss-Newton steps, coefficients solved for anew each time."""
-    model = fitted.model
-    part = Data(
-        data.points,
-        data.counts,
-        data.means[:, chosen],
-        data.within[:, chosen],
-        data.noise,
-        data.weights[:, chosen],
-    )
+def _refine(fitted: Fitted, data: Data) -> Fitted:
+    """Improve exponents by damped Gauss-Newton steps, coefficients solved for anew each time.
+
+    Events that have settled drop out, so that most steps are made for few.
+    """
+    model, least = fitted.model, data.least
     bounds = np.array([f.shape.bounds(data.points[:, f.parameter]) for _, f in model.free])
-    exponents = fitted.exponents[chosen].copy()
-    now = _linear(model, part, exponents)
-    coefficients, misfit = now.coefficients.copy(), now.misfit.copy()
-    damping = np.full(len(chosen), 1e-6)
-    weights = np.sqrt(part.counts[:, None] * part.weights).T
+    exponents, coefficients = fitted.exponents.copy(), fitted.coefficients.copy()
+    misfit = fitted.misfit.copy()
+    damping = np.full(len(misfit), 1e-6)
+    active = np.flatnonzero(misfit > least)
     for _ in range(_STEPS):
-        rest = part.means.T - predicted(model, part.points, coefficients, exponents)
-        step = _step(
-            jacobian(model, part.points, coefficients, exponents) * weights[:, :, None],
-            rest * weights,
-            damping,
-        )
-        trial = np.clip(exponents + step[:, 1 + len(model.terms) :], bounds[:, 0], bounds[:, 1])
-        after = _linear(model, part, trial)
-        better, before = after.misfit < misfit, misfit.copy()
-        exponents[better] = trial[better]
-        coefficients[better] = after.coefficients[better]
-        misfit[better] = after.misfit[better]
-        damping = np.where(better, damping / 10, np.minimum(damping * 20, 1e6))
-        if not (better & (after.misfit < before * (1 - 1e-6))).any():
+        if not active.size:
             break
-    everything = [a.copy() for a in (fitted.coefficients, fitted.exponents, fitted.misfit)]
-    for all_events, some in zip(everything, (coefficients, exponents, misfit), strict=True):
-        all_events[chosen] = some
-    return Fitted(model, *everything)
+        part = data.part(active)
+        before = misfit[active]
+        step = _step(model, part, coefficients[active], exponents[active], damping[active])
+        trial = np.clip(exponents[active] + step, bounds[:, 0], bounds[:, 1])
+        after = _linear(model, part, trial)
+        better = after.misfit < before
+        moved = active[better]
+        exponents[moved] = trial[better]
+        coefficients[moved] = after.coefficients[better]
+        misfit[moved] = after.misfit[better]
+        damping[active] = np.where(better, damping[active] / 10, damping[active] * 30)
+        going = np.where(better, after.misfit < before * (1 - 1e-6), damping[active] < 1)
+        active = active[going & (misfit[active] > least[active])]
+    return Fitted(model, coefficients, exponents, misfit)
 
 
-def _step(design: Array, rest: Array, damping: Array) -> Array:
+def _step(model: Model, data: Data, coefficients: Array, exponents: Array, damping: Array) -> Array:
+    """Return by how much to change the exponents."""
+    weights = np.sqrt(data.counts[:, None] * data.weights).T
+    rest = (data.means.T - predicted(model, data.points, coefficients, exponents)) * weights
+    design = jacobian(model, data.points, coefficients, exponents) * weights[:, :, None]
     scale = np.linalg.norm(design, axis=1)
     scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
     unit = np.nan_to_num(design / scale[:, None, :])
     normal = np.einsum("epi,epj->eij", unit, unit)
     normal += (damping[:, None] + 1e-12)[:, :, None] * np.eye(normal.shape[1])
     right = np.einsum("epi,ep->ei", unit, np.nan_to_num(rest))
-    return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0] / scale)
+    numbers = np.linalg.solve(normal, right[:, :, None])[:, :, 0] / scale
+    return np.asarray(numbers[:, 1 + len(model.terms) :])

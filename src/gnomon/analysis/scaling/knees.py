@@ -53,7 +53,7 @@ def find_knees(
         if log_log:
             data = summarise_points(np.log(points), np.log(some), Noise.CONSTANT)
         else:
-            data = _part(data, usable)
+            data = data.part(usable)
         shift = 2 * np.log(some).sum(0) if log_log else np.zeros(len(usable))
         hinge = _fit(data)
         gain = _gain(hinge, data, choice, usable, shift)
@@ -62,12 +62,6 @@ def find_knees(
                 gains[event] = gain[place]
                 found[int(event)] = _knee(hinge, place, log_log=log_log)
     return found
-
-
-def _part(data: Data, events: NDArray[np.intp]) -> Data:
-    columns = (array[:, events] for array in (data.means, data.within, data.weights))
-    means, within, weights = columns
-    return Data(data.points, data.counts, means, within, data.noise, weights)
 
 
 def _gain(
