@@ -35,6 +35,22 @@ class Outcome:
 Taker = Callable[[Task, RunInfo, Sequence[Reading]], None]
 
 
+def prepare(
+    source: Source | None, events: str | None, commands: Sequence[Command]
+) -> tuple[Source, Sequence[Group]]:
+    """Return the source and what to count; raises where a command cannot be measured."""
+    from gnomon.events.portable import ask
+
+    if source is None:
+        from gnomon.sources.perf import PerfSource
+
+        source = PerfSource()
+    groups = source.default_events() if events is None else ask(events, source.resolve).groups
+    for command in commands:
+        source.open(groups, command).close()
+    return source, groups
+
+
 def carry_out(
     source: Source,
     groups: Sequence[Group],

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from gnomon.analysis.campaign import Outcome, Task, carry_out
+from gnomon.analysis.campaign import Outcome, Task, carry_out, prepare
 from gnomon.analysis.runs import RunTable, tabulate
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import Group
 from gnomon.recording.model import Provenance, Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.units import parse_duration
@@ -73,22 +72,6 @@ def measure_both(
         tabulate(origins[i], outcome.events, runs[i], readings[i], outcome.warnings) for i in (0, 1)
     ]
     return (tables[0], tables[1]), outcome.interrupted
-
-
-def prepare(
-    source: Source | None, events: str | None, commands: Sequence[Command]
-) -> tuple[Source, Sequence[Group]]:
-    """Return the source and what to count; raises where a command cannot be measured."""
-    from gnomon.events.portable import ask
-
-    if source is None:
-        from gnomon.sources.perf import PerfSource
-
-        source = PerfSource()
-    groups = source.default_events() if events is None else ask(events, source.resolve).groups
-    for command in commands:
-        source.open(groups, command).close()
-    return source, groups
 
 
 class _Writers:

@@ -23,12 +23,14 @@ class Choice:
     """All models under one view of the noise, and for each event which one describes it.
 
     `criteria` is models x events; the lower the better. `by_points` marks events whose
-    repeated runs agree better with each other than with any model.
+    repeated runs agree better with each other than with any model: for them criteria count
+    points, not runs. `best` has the least criterion of each event by runs and by points.
     """
 
     data: Data
     fits: tuple[Fitted, ...]
     criteria: Array
+    best: tuple[Array, Array]
     chosen: NDArray[np.intp]
     by_points: NDArray[np.bool_]
 
@@ -48,36 +50,34 @@ def choose(points: Array, values: Array) -> tuple[Choice, Choice, NDArray[np.boo
 
 def _with_noise(points: Array, values: Array, noise: Noise) -> Choice:
     data = summarise_points(points, values, noise)
-    fits: list[Fitted] = []
-    criteria: list[Array] = []
-    best: Array | None = None
-    for model in catalogue(points):
-        fitted = fit(model, data, best)
-        fits.append(fitted)
-        criteria.append(aicc(fitted, data))
-        best = criteria[-1] if best is None else np.minimum(best, criteria[-1])
-    table = np.array(criteria)
+    fits = [fit(model, data) for model in catalogue(points)]
+    table = np.array([aicc(fitted, data) for fitted in fits])
+    of_points = np.array([aicc(f, data, of_points=True) for f in fits])
+    least = (table.min(0), of_points.min(0))
     by_points = _poorly_fitted(data, fits, table)
-    if by_points.any():
-        of_points = np.array([aicc(f, data, of_points=True) for f in fits])
-        table[:, by_points] = of_points[:, by_points]
+    table[:, by_points] = of_points[:, by_points]
     chosen = table.argmin(0)
     chosen = np.where(_grows(data, fits, chosen, by_points), chosen, 0)
-    return Choice(data, tuple(fits), table, chosen, by_points)
+    return Choice(data, tuple(fits), table, least, chosen, by_points)
 
 
 def _poorly_fitted(data: Data, fits: list[Fitted], table: Array) -> NDArray[np.bool_]:
     """Tell where even the best model leaves more than the scatter of runs explains."""
-    runs, points = data.runs, len(data.counts)
-    if runs == points:
-        return np.zeros(table.shape[1], bool)
     best = table.argmin(0)
     size = np.array([f.model.size for f in fits])[best]
     misfit = np.array([f.misfit for f in fits])[best, np.arange(len(best))]
+    return poorly_fitted(data, misfit, size)
+
+
+def poorly_fitted(data: Data, misfit: Array, size: NDArray[np.int64] | int) -> NDArray[np.bool_]:
+    """Tell where a model of so many numbers leaves more than the scatter of runs explains."""
+    runs, points = data.runs, len(data.counts)
+    if runs == points:
+        return np.zeros(misfit.shape, bool)
     error = np.maximum(data.pure_error, data.least) / (runs - points)
     freedom = np.maximum(points - size, 1)
     ratio = np.where(points > size, misfit / freedom / error, 0.0)
-    return np.asarray((f_upper(ratio, freedom, runs - points) < _LACK_OF_FIT))
+    return np.asarray(f_upper(ratio, freedom, runs - points) < _LACK_OF_FIT)
 
 
 def _grows(

@@ -19,9 +19,9 @@ from gnomon.analysis.scaling.models import Model
 
 Array = NDArray[np.float64]
 
-_STEPS = 12
+_STEPS = 14
 _ROUNDING = 1e-20  # squares relative to those of the values, below which there is no residual
-_MARGIN = 20.0  # in AICc: a first guess worse than this is not refined
+_FREEDOM = 8.0  # in AICc: a free exponent fits so many things that it must earn its place
 
 
 class Noise(StrEnum):
@@ -67,6 +67,13 @@ class Data:
         size = (self.counts[:, None] * self.weights * self.means**2).sum(0)
         return np.asarray(_ROUNDING * np.where(size > 0, size, 1.0))
 
+    def part(self, events: NDArray[np.intp]) -> Data:
+        """Return the same of some events only."""
+        means, within, weights = (
+            array[:, events] for array in (self.means, self.within, self.weights)
+        )
+        return Data(self.points, self.counts, means, within, self.noise, weights)
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
@@ -95,44 +102,51 @@ def summarise_points(points: Array, values: Array, noise: Noise) -> Data:
     return Data(distinct, counts, means, within, noise, weights)
 
 
-def fit(model: Model, data: Data, best: Array | None = None) -> Fitted:
-    """Fit a model to every event; `best` is the AICc to be beaten, where that is known."""
-    events = data.means.shape[1]
-    exponents = np.empty((events, 0))
-    if model.free:
-        exponents = _search(model, data)
-    fitted = _linear(model, data, exponents)
+def fit(model: Model, data: Data) -> Fitted:
+    """Fit a model to every event."""
     if not model.free:
-        return fitted
-    if best is None:
-        return _refine(fitted, data, np.arange(events))
-    near = np.flatnonzero(aicc(fitted, data) < best + _MARGIN)
-    return _refine(fitted, data, near) if near.size else fitted
+        return _linear(model, data, np.empty((data.means.shape[1], 0)))
+    return _refine(_linear(model, data, _search(model, data)), data)
 
 
 def aicc(fitted: Fitted, data: Data, *, of_points: bool = False) -> Array:
+    """Return Akaike's criterion of a model, with a price on free exponents."""
+    model = fitted.model
+    return criterion(fitted.misfit, data, model.size, len(model.free), of_points=of_points)
+
+
+def criterion(misfit: Array, data: Data, size: int, free: int, *, of_points: bool) -> Array:
     """Return Akaike's criterion with its correction for few values; infinite for too few.
 
     Of points alone, repeated runs count once: for events whose runs agree better with
     each other than with any model.
     """
     number = len(data.counts) if of_points else data.runs
-    squares = fitted.misfit if of_points else fitted.misfit + data.pure_error
-    size = fitted.model.size + 1  # and the variance
+    squares = misfit if of_points else misfit + data.pure_error
+    size += 1  # the variance
     if number - size - 1 <= 0:
         return np.full(squares.shape, np.inf)
     share = number / data.runs
     likelihood = number * np.log(np.maximum(squares, data.least) / number)
     penalty = 2 * size + 2 * size * (size + 1) / (number - size - 1)
+    penalty += _FREEDOM * free
     return np.asarray(likelihood - share * data.log_weights + penalty)
 
 
 def _search(model: Model, data: Data) -> Array:
     """Return for each event the exponents that fit best among those to begin with."""
-    count = 12 if len(model.free) == 1 else 4
+    count = 6 if len(model.free) == 1 else 2
     grids = [f.shape.exponents(data.points[:, f.parameter], count) for _, f in model.free]
     tried = np.array(list(product(*grids)))
     columns = model.columns(data.points, tried)  # (trial, point, term)
+    return np.asarray(tried[explained(columns, data).argmax(0)])
+
+
+def explained(columns: Array, data: Data) -> Array:
+    """Return the weighted squares that one or two columns explain, as trials x events.
+
+    `columns` is trials x points x columns; each trial is made on all events at once.
+    """
     columns = columns / np.abs(columns).max(1, keepdims=True)
     weights = data.counts[:, None] * data.weights
     total = weights.sum(0)
@@ -143,7 +157,7 @@ def _search(model: Model, data: Data) -> Array:
     ff = first**2 @ weights - mean_first**2 * total
     fy = first @ target
     with np.errstate(invalid="ignore", divide="ignore"):
-        if len(model.terms) == 1:
+        if columns.shape[2] == 1:
             gain = fy**2 / ff
         else:
             second = columns[:, :, 1]
@@ -153,47 +167,49 @@ def _search(model: Model, data: Data) -> Array:
             fg = (first * second) @ weights - mean_first * mean_second * total
             gain = (gg * fy**2 - 2 * fg * fy * gy + ff * gy**2) / (ff * gg - fg**2)
             gain = np.where(ff * gg - fg**2 > 1e-9 * ff * gg, gain, 0.0)
-    gain = np.where(np.isfinite(gain) & (ff > 1e-12 * total), gain, 0.0)
-    return np.asarray(tried[gain.argmax(0)])
+    return np.where(np.isfinite(gain) & (ff > 1e-12 * total), gain, 0.0)
 
 
 def _linear(model: Model, data: Data, exponents: Array) -> Fitted:
-    """Solve for the coefficients, given the exponents."""
-    events = data.means.shape[1]
-    columns = model.columns(data.points, exponents)
-    weights = np.sqrt(data.counts[:, None] * data.weights).T  # (event, point)
-    ones = np.ones((len(columns), len(data.points), 1))
-    design = np.concatenate([ones, columns], axis=2)
-    shared = len(design) == 1 and (data.weights == data.weights[:, :1]).all()
-    if shared:
-        # One decomposition serves all events.
-        scale = weights[0]
-        coefficients = _solve(design * scale[None, :, None], (data.means.T * scale)[:1])
-        solution = _pseudo_inverse(design[0] * scale[:, None]) @ (data.means * scale[:, None])
-        coefficients = solution.T
-    else:
-        design = np.broadcast_to(design, (events, *design.shape[1:]))
-        coefficients = _solve(design * weights[:, :, None], data.means.T * weights)
+    """Solve for the coefficients, given the exponents.
+
+    With the weighted means taken off, there are at most two equations an event, which are
+    solved in place: that is quicker than a decomposition each, and as exact.
+    """
+    weights = (data.counts[:, None] * data.weights).T  # (event, point)
+    share = weights / weights.sum(1, keepdims=True)
+    level = np.einsum("ep,ep->e", share, data.means.T)
+    coefficients = np.zeros((len(level), 1 + len(model.terms)))
+    if model.terms:
+        columns = model.columns(data.points, exponents)
+        middle = np.einsum("ep,ept->et", share, np.broadcast_to(columns, _full(columns, share)))
+        centred = columns - middle[:, None, :]
+        coefficients[:, 1:] = _solve(centred, data.means.T - level[:, None], share)
+        level = level - (coefficients[:, 1:] * middle).sum(1)
+    coefficients[:, 0] = level
     return Fitted(model, coefficients, exponents, _misfit(model, data, coefficients, exponents))
 
 
-def _pseudo_inverse(design: Array) -> Array:
-    scale = np.linalg.norm(design, axis=0)
-    q, r = np.linalg.qr(design / scale)
-    return np.asarray(np.linalg.solve(r, q.T) / scale[:, None])
+def _full(columns: Array, share: Array) -> tuple[int, int, int]:
+    return (len(share), columns.shape[1], columns.shape[2])
 
 
-def _solve(design: Array, target: Array) -> Array:
-    """Return least-squares solutions of events x points x columns, by QR."""
-    scale = np.linalg.norm(design, axis=1, keepdims=True)
-    scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
-    q, r = np.linalg.qr(design / scale)
-    # A column that says nothing new must not end the whole batch.
-    diagonal = np.einsum("eii->ei", r)
-    flat = np.abs(diagonal) < 1e-13
-    r = r + np.einsum("ei,ij->eij", flat * 1e30, np.eye(r.shape[1]))
-    right = np.einsum("epc,ep->ec", q, target)
-    return np.asarray(np.linalg.solve(r, right[:, :, None])[:, :, 0] / scale[:, 0, :])
+def _solve(columns: Array, target: Array, weights: Array) -> Array:
+    """Return the coefficients of one or two centred columns, zero where one says nothing."""
+    first = columns[:, :, 0]
+    ff = np.einsum("ep,ep,ep->e", weights, first, first)
+    fy = np.einsum("ep,ep,ep->e", weights, first, target)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        if columns.shape[2] == 1:
+            return np.asarray(np.where(ff > 0, fy / ff, 0.0)[:, None])
+        second = columns[:, :, 1]
+        gg = np.einsum("ep,ep,ep->e", weights, second, second)
+        gy = np.einsum("ep,ep,ep->e", weights, second, target)
+        fg = np.einsum("ep,ep,ep->e", weights, first, second)
+        determinant = ff * gg - fg**2
+        both = np.stack([gg * fy - fg * gy, ff * gy - fg * fy], axis=1) / determinant[:, None]
+    independent = determinant > 1e-13 * ff * gg
+    return np.asarray(np.where(independent[:, None], both, 0.0))
 
 
 def predicted(model: Model, points: Array, coefficients: Array, exponents: Array) -> Array:
@@ -224,48 +240,46 @@ def jacobian(model: Model, points: Array, coefficients: Array, exponents: Array)
     return np.concatenate(parts, axis=2)
 
 
-def _refine(fitted: Fitted, data: Data, chosen: NDArray[np.intp]) -> Fitted:
-    """Improve exponents by damped Gauss-Newton steps, coefficients solved for anew each time."""
-    model = fitted.model
-    part = Data(
-        data.points,
-        data.counts,
-        data.means[:, chosen],
-        data.within[:, chosen],
-        data.noise,
-        data.weights[:, chosen],
-    )
+def _refine(fitted: Fitted, data: Data) -> Fitted:
+    """Improve exponents by damped Gauss-Newton steps, coefficients solved for anew each time.
+
+    Events that have settled drop out, so that most steps are made for few.
+    """
+    model, least = fitted.model, data.least
     bounds = np.array([f.shape.bounds(data.points[:, f.parameter]) for _, f in model.free])
-    exponents = fitted.exponents[chosen].copy()
-    now = _linear(model, part, exponents)
-    coefficients, misfit = now.coefficients.copy(), now.misfit.copy()
-    damping = np.full(len(chosen), 1e-6)
-    weights = np.sqrt(part.counts[:, None] * part.weights).T
+    exponents, coefficients = fitted.exponents.copy(), fitted.coefficients.copy()
+    misfit = fitted.misfit.copy()
+    damping = np.full(len(misfit), 1e-6)
+    active = np.flatnonzero(misfit > least)
     for _ in range(_STEPS):
-        rest = part.means.T - predicted(model, part.points, coefficients, exponents)
-        step = _step(
-            jacobian(model, part.points, coefficients, exponents) * weights[:, :, None],
-            rest * weights,
-            damping,
-        )
-        trial = np.clip(exponents + step[:, 1 + len(model.terms) :], bounds[:, 0], bounds[:, 1])
+        if not active.size:
+            break
+        part = data.part(active)
+        before = misfit[active]
+        step = _step(model, part, coefficients[active], exponents[active], damping[active])
+        trial = np.clip(exponents[active] + step, bounds[:, 0], bounds[:, 1])
         after = _linear(model, part, trial)
-        better = after.misfit < misfit
-        exponents[better] = trial[better]
-        coefficients[better] = after.coefficients[better]
-        misfit[better] = after.misfit[better]
-        damping = np.where(better, damping / 10, np.minimum(damping * 20, 1e6))
-    everything = [a.copy() for a in (fitted.coefficients, fitted.exponents, fitted.misfit)]
-    for all_events, some in zip(everything, (coefficients, exponents, misfit), strict=True):
-        all_events[chosen] = some
-    return Fitted(model, *everything)
+        better = after.misfit < before
+        moved = active[better]
+        exponents[moved] = trial[better]
+        coefficients[moved] = after.coefficients[better]
+        misfit[moved] = after.misfit[better]
+        damping[active] = np.where(better, damping[active] / 10, damping[active] * 30)
+        going = np.where(better, after.misfit < before * (1 - 1e-6), damping[active] < 1)
+        active = active[going & (misfit[active] > least[active])]
+    return Fitted(model, coefficients, exponents, misfit)
 
 
-def _step(design: Array, rest: Array, damping: Array) -> Array:
+def _step(model: Model, data: Data, coefficients: Array, exponents: Array, damping: Array) -> Array:
+    """Return by how much to change the exponents."""
+    weights = np.sqrt(data.counts[:, None] * data.weights).T
+    rest = (data.means.T - predicted(model, data.points, coefficients, exponents)) * weights
+    design = jacobian(model, data.points, coefficients, exponents) * weights[:, :, None]
     scale = np.linalg.norm(design, axis=1)
     scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
     unit = np.nan_to_num(design / scale[:, None, :])
     normal = np.einsum("epi,epj->eij", unit, unit)
     normal += (damping[:, None] + 1e-12)[:, :, None] * np.eye(normal.shape[1])
     right = np.einsum("epi,ep->ei", unit, np.nan_to_num(rest))
-    return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0] / scale)
+    numbers = np.linalg.solve(normal, right[:, :, None])[:, :, 0] / scale
+    return np.asarray(numbers[:, 1 + len(model.terms) :])

@@ -99,10 +99,7 @@ CONSTANT = Model()
 def catalogue(points: Array) -> Iterator[Model]:
     """Yield the models that so many distinct points can tell apart, the simplest first."""
     distinct = [np.unique(points[:, i]) for i in range(points.shape[1])]
-    shapes = [
-        [s for s in Shape if not (s.positive and values.min() <= 0)]
-        for values in distinct
-    ]
+    shapes = [[s for s in Shape if not (s.positive and values.min() <= 0)] for values in distinct]
     yield CONSTANT
     count = len(np.unique(points, axis=0))
     found: list[Model] = []
