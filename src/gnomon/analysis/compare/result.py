@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gnomon.analysis.notebook import Shown
 from gnomon.analysis.stats.multiplicity import Correction
 from gnomon.analysis.stats.two_samples import Test
 from gnomon.recording.model import Provenance
@@ -91,7 +92,7 @@ class Outlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Shown):
     """The outcome of comparing b with a; rows are in the order of what matters."""
 
     a: Provenance

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.analysis.notebook import Shown
 from gnomon.analysis.scaling.fitting import Noise, predicted
 from gnomon.analysis.scaling.models import Model
 from gnomon.recording.model import Provenance
@@ -109,7 +110,7 @@ class Components:
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class Scaling(Shown):
     """The outcome of scaling: events in the order of their growth, constants last."""
 
     parameters: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -62,10 +62,10 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its caption: an interactive plot, or an SVG text."""
+    """A drawing with its caption: what draws an interactive plot, or an SVG text."""
 
     caption: str
-    plot: Model | None = None
+    draw: Callable[[], Model] | None = None
     svg: str = ""
 
 
@@ -95,43 +95,41 @@ class Page:
 
 @dataclass(slots=True)
 class _Plots:
-    """Gathers the plots of a page, whose code goes to its end as one script."""
+    """The plots of a page: a place for each, and the code of all of them for its end."""
 
-    models: dict[str, Model] = field(default_factory=dict)
+    script: str = ""
+    places: dict[int, str] = field(default_factory=dict)  # by the figure's id
 
-    def place(self, plot: Model) -> str:
-        key = f"plot{len(self.models)}"
-        self.models[key] = plot
-        return key
-
-    def components(self) -> tuple[str, dict[str, str]]:
+    @classmethod
+    def of(cls, page: Page) -> _Plots:
         from bokeh.embed import components
 
-        if not self.models:
-            return "", {}
-        script, divs = components(self.models)
-        return str(script), {key: str(div) for key, div in divs.items()}
+        figures = [
+            part
+            for section in page.sections
+            for part in (*section.parts, *section.folded)
+            if isinstance(part, Figure) and part.draw is not None
+        ]
+        if not figures:
+            return cls()
+        models = {str(id(figure)): figure.draw() for figure in figures if figure.draw is not None}
+        script, divs = components(models)
+        return cls(str(script), {int(key): str(div) for key, div in divs.items()})
 
 
 def render_page(page: Page) -> str:
     """Return a report as one HTML text that refers to nothing outside itself."""
     environment = _environment()
-    plots = _Plots()
-    for section in page.sections:
-        for part in (*section.parts, *section.folded):
-            if isinstance(part, Figure) and part.plot is not None:
-                plots.place(part.plot)
-    script, divs = plots.components()
-    by_plot = {id(model): divs[key] for key, model in plots.models.items()}
+    plots = _Plots.of(page)
     return environment.get_template("page.html").render(
         page=page,
         version=__version__,
         style=_asset("page.css"),
         behaviour=_asset("page.js"),
-        bokeh=_bokeh_code() if plots.models else "",
-        plots=script,
+        bokeh=_bokeh_code() if plots.places else "",
+        plots=plots.script,
         is_table=lambda part: isinstance(part, DataTable),
-        drawing=lambda figure: by_plot.get(id(figure.plot), figure.svg),
+        drawing=lambda figure: plots.places.get(id(figure), figure.svg),
     )
 
 

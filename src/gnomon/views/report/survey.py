@@ -26,7 +26,7 @@ def survey_sections(result: SurveyResult) -> tuple[Section, ...]:
             Figure(
                 "Estimated share of the program's time, from usual costs of an occurrence: "
                 "an order of importance, not a measurement.",
-                _share_plot(result),
+                lambda: _share_plot(result),
             )
         )
     parts.append(_ranked_table(result))
@@ -134,7 +134,7 @@ def _runs_section(result: SurveyResult) -> Section:
         "How long each run took, in the order in which they were made; a slope means that the "
         "machine changed while the survey went on."
     )
-    return Section("How alike the runs were", (), (Figure(caption, _runs_plot(result)),))
+    return Section("How alike the runs were", (), (Figure(caption, lambda: _runs_plot(result)),))
 
 
 def _runs_plot(result: SurveyResult) -> Model:
