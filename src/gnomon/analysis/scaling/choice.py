@@ -14,6 +14,7 @@ from gnomon.analysis.stats.distributions import f_upper
 Array = NDArray[np.float64]
 
 _LACK_OF_FIT = 0.001
+_CLEAR = 10.0  # twice a logarithm of likelihoods, beyond which the scatter shows its kind
 GROWTH = 0.001
 """The chance at which something constant is taken for growing."""
 
@@ -34,18 +35,64 @@ class Choice:
     chosen: NDArray[np.intp]
     by_points: NDArray[np.bool_]
 
+    def part(self, places: NDArray[np.intp]) -> Choice:
+        """Return the same of some events only."""
+        return Choice(
+            self.data.part(places),
+            tuple(fitted.part(places) for fitted in self.fits),
+            self.criteria[:, places],
+            (self.best[0][places], self.best[1][places]),
+            self.chosen[places],
+            self.by_points[places],
+        )
 
-def choose(points: Array, values: Array) -> tuple[Choice, Choice, NDArray[np.bool_]]:
-    """Fit all models with constant and with proportional noise.
 
-    Returns both, and for each event whether the proportional one describes it better.
+def choose(points: Array, values: Array) -> list[tuple[Choice, NDArray[np.intp]]]:
+    """Fit all models to runs x events, under the view of the noise that suits each event.
+
+    Returns choices with the events that they are about. Where repeated runs do not show
+    how the scatter goes with the value, both views are tried, and the better fit decides.
     """
-    choices = [_with_noise(points, values, noise) for noise in Noise]
-    best = [_at(choice.criteria, choice.chosen) for choice in choices]
-    same_basis = choices[0].by_points == choices[1].by_points
-    proportional = np.where(same_basis, best[1] <= best[0], choices[0].by_points)
-    positive = (choices[1].data.means > 0).all(0)
-    return choices[0], choices[1], proportional & positive
+    preference = _preference(points, values)
+    both = np.flatnonzero(np.abs(preference) <= _CLEAR)
+    parts = [
+        (_with_noise(points, values[:, events], noise), events)
+        for noise, sign in ((Noise.CONSTANT, -1), (Noise.PROPORTIONAL, 1))
+        if (events := np.flatnonzero(sign * preference > _CLEAR)).size
+    ]
+    if both.size:
+        constant, proportional = (_with_noise(points, values[:, both], noise) for noise in Noise)
+        suits = _suits(constant, proportional)
+        parts += [
+            (choice.part(places), both[places])
+            for choice, places in (
+                (constant, np.flatnonzero(~suits)),
+                (proportional, np.flatnonzero(suits)),
+            )
+            if places.size
+        ]
+    return parts
+
+
+def _preference(points: Array, values: Array) -> Array:
+    """Return how much likelier proportional scatter makes the repeats, as twice a logarithm."""
+    data = summarise_points(points, values, Noise.PROPORTIONAL)
+    freedom = data.runs - len(data.counts)
+    positive = (data.means > 0).all(0)
+    if freedom == 0:
+        return np.where(positive, 0.0, -np.inf)
+    extra = (data.counts[:, None] - 1) * np.log(data.weights)
+    plain = data.within.sum(0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain = freedom * np.log(plain / data.pure_error) + extra.sum(0)
+    return np.where(positive, np.where(plain > 0, gain, 0.0), -np.inf)
+
+
+def _suits(constant: Choice, proportional: Choice) -> NDArray[np.bool_]:
+    """Tell where proportional scatter gives the better fit."""
+    best = [_at(choice.criteria, choice.chosen) for choice in (constant, proportional)]
+    same_basis = constant.by_points == proportional.by_points
+    return np.asarray(np.where(same_basis, best[1] <= best[0], constant.by_points), bool)
 
 
 def _with_noise(points: Array, values: Array, noise: Noise) -> Choice:

@@ -84,6 +84,12 @@ class Fitted:
     exponents: Array  # (event, free)
     misfit: Array  # (event,): weighted squares of points around the model
 
+    def part(self, events: NDArray[np.intp]) -> Fitted:
+        """Return the same of some events only."""
+        return Fitted(
+            self.model, self.coefficients[events], self.exponents[events], self.misfit[events]
+        )
+
 
 def summarise_points(points: Array, values: Array, noise: Noise) -> Data:
     """Gather runs x events into distinct points."""

@@ -20,7 +20,8 @@ from gnomon.analysis.stats.distributions import f_upper
 
 Array = NDArray[np.float64]
 
-_POSITIONS = 40  # tried between two neighbouring points
+_COARSE = 10  # places tried between two neighbouring points
+_FINE = 201  # places tried around the best of them
 _NUMBERS = 4  # level, two slopes, the knee
 _FEWEST_POINTS = 5
 _DOUBT = 0.01
@@ -36,9 +37,7 @@ class _Hinge:
     p: Array
 
 
-def find_knees(
-    points: Array, values: Array, choice: Choice, events: NDArray[np.intp]
-) -> dict[int, Knee]:
+def find_knees(points: Array, values: Array, choice: Choice) -> dict[int, Knee]:
     """Return the knees of events, by event, where two straight pieces beat any smooth model."""
     x = points[:, 0]
     if points.shape[1] != 1 or len(np.unique(x)) < _FEWEST_POINTS:
@@ -46,22 +45,42 @@ def find_knees(
     found: dict[int, Knee] = {}
     gains = np.full(values.shape[1], -np.inf)
     for log_log in (False, True):
-        if log_log and (x.min() <= 0 or not (values[:, events] > 0).all(0).any()):
+        positive = (values > 0).all(0)
+        if log_log and (x.min() <= 0 or not positive.any()):
             continue
-        usable = events[(values[:, events] > 0).all(0)] if log_log else events
+        usable = np.flatnonzero(positive) if log_log else np.arange(values.shape[1])
         some, data = values[:, usable], choice.data
         if log_log:
             data = summarise_points(np.log(points), np.log(some), Noise.CONSTANT)
         else:
             data = data.part(usable)
         shift = 2 * np.log(some).sum(0) if log_log else np.zeros(len(usable))
-        hinge = _fit(data)
+        places = _between(data.points[1:-1, 0], _COARSE)
+        hinge = _fit(data, places)
         gain = _gain(hinge, data, choice, usable, shift)
-        for place, event in enumerate(usable):
-            if gain[place] > max(_ADVANTAGE, gains[event]) and hinge.p[place] < _DOUBT:
-                gains[event] = gain[place]
-                found[int(event)] = _knee(hinge, place, log_log=log_log)
+        likely = (gain > np.maximum(_ADVANTAGE, gains[usable])) & (hinge.p < _DOUBT)
+        for place in np.flatnonzero(likely):
+            alone = data.part(np.array([place]))
+            fine = _fit(alone, _around(hinge.at[place], places))
+            event = int(usable[place])
+            own = _gain(fine, alone, choice, usable[[place]], shift[[place]])[0]
+            if own > max(_ADVANTAGE, gains[event]) and fine.p[0] < _DOUBT:
+                gains[event] = own
+                found[event] = _knee(fine, log_log=log_log)
     return found
+
+
+def _between(inner: Array, steps: int) -> Array:
+    """Return places from the first inner point to the last, so many to a gap."""
+    share = np.linspace(0, 1, steps, endpoint=False)
+    return np.append((inner[:-1, None] + share * np.diff(inner)[:, None]).ravel(), inner[-1])
+
+
+def _around(at: float, places: Array) -> Array:
+    """Return places close to each other from the neighbour below to the neighbour above."""
+    here = int(np.searchsorted(places, at))
+    low, high = places[max(here - 1, 0)], places[min(here + 1, len(places) - 1)]
+    return np.linspace(low, high, _FINE)
 
 
 def _gain(
@@ -78,12 +97,9 @@ def _gain(
     return np.where(poor, gains[1], gains[0])
 
 
-def _fit(data: Data) -> _Hinge:
-    """Fit two straight pieces that meet, for every event, trying every place to meet."""
+def _fit(data: Data, places: Array) -> _Hinge:
+    """Fit two straight pieces that meet at the best of some places, for every event."""
     x = data.points[:, 0]
-    inner = x[1:-1]
-    steps = np.linspace(0, 1, _POSITIONS, endpoint=False)
-    places = np.append((inner[:-1, None] + steps * np.diff(inner)[:, None]).ravel(), inner[-1])
     columns = np.stack(
         [np.broadcast_to(x, (len(places), len(x))), np.maximum(x - places[:, None], 0.0)], axis=2
     )
@@ -115,12 +131,12 @@ def _pieces(columns: Array, data: Data) -> tuple[Array, Array, Array]:
     return numbers[:, 1], numbers[:, 1] + numbers[:, 2], (weights * rest**2).sum(1)
 
 
-def _knee(hinge: _Hinge, place: int, *, log_log: bool) -> Knee:
-    at = float(hinge.at[place])
+def _knee(hinge: _Hinge, *, log_log: bool) -> Knee:
+    at = float(hinge.at[0])
     return Knee(
         float(np.exp(at)) if log_log else at,
-        float(hinge.before[place]),
-        float(hinge.after[place]),
+        float(hinge.before[0]),
+        float(hinge.after[0]),
         log_log,
-        float(hinge.p[place]),
+        float(hinge.p[0]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,7 @@ from gnomon.analysis.scaling.choice import Choice, choose
 from gnomon.analysis.scaling.fitting import predicted
 from gnomon.analysis.scaling.knees import find_knees
 from gnomon.analysis.scaling.parameters import FEWEST_VALUES, MOST_PARAMETERS
-from gnomon.analysis.scaling.result import Coefficient, EventScaling, Knee, Prediction
+from gnomon.analysis.scaling.result import Coefficient, EventScaling, Prediction
 from gnomon.analysis.scaling.uncertainty import PLAUSIBLE, coefficient_bounds, predictions
 from gnomon.errors import UsageError
 
@@ -85,68 +86,58 @@ class _Block:
         self._names = names
         self._values = values
         self._level = level
-        constant, proportional, which = choose(points, values)
-        self._parts = [
-            (constant, np.flatnonzero(~which)),
-            (proportional, np.flatnonzero(which)),
-        ]
-        self._knees: dict[int, Knee] = {}
-        self._predictions: dict[int, tuple[Prediction, ...]] = {}
+        self._parts = choose(points, values)
         self._points = points
-        for choice, events in self._parts:
-            if events.size:
-                self._knees |= find_knees(points, values, choice, events)
-                self._predict(choice, events, at)
-
-    def _predict(self, choice: Choice, events: NDArray[np.intp], at: Array) -> None:
-        if not len(at):
-            return
-        value, low, high = predictions(choice, events, at, self._level)
-        for place, event in enumerate(events):
-            self._predictions[int(event)] = tuple(
-                Prediction(tuple(at[i].tolist()), *(float(a[place, i]) for a in (value, low, high)))
-                for i in range(len(at))
-            )
+        self._at = at
 
     def rows(self, events: Sequence[str], units: Sequence[str]) -> list[EventScaling]:
         """Return a row an event."""
         rows: dict[int, EventScaling] = {}
         for choice, members in self._parts:
-            for number in np.unique(choice.chosen[members]):
-                some = members[choice.chosen[members] == number]
-                rows |= dict(self._same_model(choice, int(number), some, events, units))
+            knees = find_knees(self._points, self._values[:, members], choice)
+            foreseen = _foreseen(choice, self._at, self._level)
+            for number in np.unique(choice.chosen):
+                some = np.flatnonzero(choice.chosen == number)
+                for place, row in self._same_model(choice, int(number), some, members):
+                    event = int(members[place])
+                    rows[event] = replace(
+                        row,
+                        event=events[event],
+                        unit=units[event],
+                        knee=knees.get(place),
+                        predictions=foreseen[place] if foreseen else (),
+                    )
         return [rows[i] for i in sorted(rows)]
 
     def _same_model(
-        self,
-        choice: Choice,
-        number: int,
-        some: NDArray[np.intp],
-        events: Sequence[str],
-        units: Sequence[str],
+        self, choice: Choice, number: int, some: NDArray[np.intp], members: NDArray[np.intp]
     ) -> Iterator[tuple[int, EventScaling]]:
+        """Yield rows, without what does not depend on the model, for events of one model."""
         fitted = choice.fits[number]
-        numbers, reach = coefficient_bounds(choice, fitted, some, self._level)
+        numbers, reach = (a.tolist() for a in coefficient_bounds(choice, fitted, some, self._level))
         terms = self._terms(choice, number)
-        r_squared, adjusted = self._r_squared(choice, number, some)
-        for place, event in enumerate(some):
+        r_squared, adjusted = self._r_squared(choice, number, some, members[some])
+        near = choice.criteria[:, some] - choice.criteria[number, some]
+        rivals = (near <= PLAUSIBLE).sum(0)
+        means = choice.data.means.T.tolist()
+        for place, event in enumerate(some.tolist()):
             yield (
-                int(event),
+                event,
                 EventScaling(
-                    event=events[event],
-                    unit=units[event],
+                    event="",
+                    unit="",
                     model=fitted.model,
                     coefficients=tuple(
-                        Coefficient(term, float(c), float(c - r), float(c + r))
+                        Coefficient(term, c, c - r, c + r)
                         for term, c, r in zip(terms, numbers[place], reach[place], strict=True)
                     ),
                     r_squared=r_squared[place],
                     adjusted_r_squared=adjusted[place],
                     noise=choice.data.noise,
-                    alternatives=_alternatives(choice, number, int(event)),
-                    means=tuple(choice.data.means[:, event].tolist()),
-                    knee=self._knees.get(int(event)),
-                    predictions=self._predictions.get(int(event), ()),
+                    alternatives=(
+                        _alternatives(choice, number, near[:, place]) if rivals[place] > 1 else ()
+                    ),
+                    means=tuple(means[event]),
                     note="no model goes through all points" if choice.by_points[event] else "",
                 ),
             )
@@ -159,14 +150,14 @@ class _Block:
         return ["1", *model.text(self._names, symbols), *exponents]
 
     def _r_squared(
-        self, choice: Choice, number: int, some: NDArray[np.intp]
+        self, choice: Choice, number: int, some: NDArray[np.intp], columns: NDArray[np.intp]
     ) -> tuple[list[float | None], list[float | None]]:
         """Return the share of variance explained, plainly and allowing for the numbers fitted."""
         fitted = choice.fits[number]
         model = predicted(
             fitted.model, self._points, fitted.coefficients[some], fitted.exponents[some]
         ).T
-        values = self._values[:, some]
+        values = self._values[:, columns]
         total = ((values - values.mean(0)) ** 2).sum(0)
         rest = ((values - model) ** 2).sum(0)
         freedom = len(values) - fitted.model.size
@@ -180,8 +171,19 @@ class _Block:
         return plain, adjusted
 
 
-def _alternatives(choice: Choice, number: int, event: int) -> tuple[tuple[str, float], ...]:
-    distance = choice.criteria[:, event] - choice.criteria[number, event]
+def _foreseen(choice: Choice, at: Array, level: float) -> list[tuple[Prediction, ...]]:
+    """Return the predictions of every event, place by place."""
+    if not len(at):
+        return []
+    value, low, high = predictions(choice, at, level)
+    places = [tuple(place) for place in at.tolist()]
+    return [
+        tuple(Prediction(*numbers) for numbers in zip(places, *bounds, strict=True))
+        for bounds in zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]
+
+
+def _alternatives(choice: Choice, number: int, distance: Array) -> tuple[tuple[str, float], ...]:
     order = np.argsort(distance, kind="stable")
     return tuple(
         (choice.fits[i].model.name, float(distance[i]))

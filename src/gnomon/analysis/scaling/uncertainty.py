@@ -50,25 +50,22 @@ def coefficient_bounds(
     return numbers, deviation * t_quantile((1 + level) / 2, freedom)[:, None]
 
 
-def predictions(
-    choice: Choice, events: NDArray[np.intp], at: Array, level: float
-) -> tuple[Array, Array, Array]:
+def predictions(choice: Choice, at: Array, level: float) -> tuple[Array, Array, Array]:
     """Return values and bounds of another run at points x parameters, as events x points.
 
     Bounds span those of every model that describes an event nearly as well as its own.
     """
-    shape = (len(events), len(at))
+    chosen = choice.chosen
+    shape = (len(chosen), len(at))
     value, low, high = np.full(shape, np.nan), np.full(shape, np.inf), np.full(shape, -np.inf)
-    chosen = choice.chosen[events]
-    own = choice.criteria[chosen, events]
+    own = choice.criteria[chosen, np.arange(len(chosen))]
     for number, fitted in enumerate(choice.fits):
-        near = choice.criteria[number, events] <= own + PLAUSIBLE
+        near = choice.criteria[number] <= own + PLAUSIBLE
         # What is constant beyond doubt is not predicted to grow, whatever fits by chance.
         places = np.flatnonzero((near & (chosen > 0)) | (chosen == number))
         if not places.size:
             continue
-        some = events[places]
-        middle, reach = _band(choice, fitted, some, at, level)
+        middle, reach = _band(choice, fitted, places, at, level)
         mine = chosen[places] == number
         value[places[mine]] = middle[mine]
         low[places] = np.fmin(low[places], middle - reach)
