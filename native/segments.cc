@@ -12,13 +12,13 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-template <Shape shape>
+template <Shape shape, bool single>
 std::vector<double> costs_of_splits(const Centred& data, size_t first, size_t last,
                                     size_t least) {
     // Both fits grow in one loop: neither waits for the other, so the processor overlaps them.
     const size_t count = last - first;
     std::vector<double> before(count + 1, infinite), after(count + 1, infinite);
-    Fit<shape> left(data), right(data);
+    Fit<shape, single> left(data), right(data);
     for (size_t i = 0; i < count; ++i) {
         left.add(first + i);
         right.add(last - 1 - i);
@@ -30,9 +30,9 @@ std::vector<double> costs_of_splits(const Centred& data, size_t first, size_t la
     return before;
 }
 
-template <Shape shape>
+template <Shape shape, bool single>
 double cost_of(const Centred& data, size_t first, size_t last) {
-    Fit<shape> fit(data);
+    Fit<shape, single> fit(data);
     for (size_t i = first; i < last; ++i) fit.add(i);
     return fit.cost();
 }
@@ -44,15 +44,15 @@ Split lowest(const std::vector<double>& costs) {
 }
 
 // Upper bounds of the costs of 1 to `most` pieces, by cutting the worst piece again and again.
-template <Shape shape>
+template <Shape shape, bool single>
 std::vector<double> greedy_costs(const Centred& data, size_t least, size_t most) {
     struct Piece {
         size_t first, last, at;
         double cost, gain;
     };
     const auto piece = [&](size_t first, size_t last) {
-        Piece made{first, last, 0, cost_of<shape>(data, first, last), 0};
-        const Split split = lowest(costs_of_splits<shape>(data, first, last, least));
+        Piece made{first, last, 0, cost_of<shape, single>(data, first, last), 0};
+        const Split split = lowest(costs_of_splits<shape, single>(data, first, last, least));
         if (split.at) made.at = first + split.at, made.gain = made.cost - split.cost;
         return made;
     };
@@ -78,17 +78,17 @@ std::vector<double> greedy_costs(const Centred& data, size_t least, size_t most)
 
 // costs[k][j] is the least cost of k + 1 pieces over the first j points, and start[k][j] the
 // first point of the last of them.
-template <Shape shape>
+template <Shape shape, bool single>
 std::vector<Partition> best_partitions(const Centred& data, size_t least, size_t most) {
     const size_t n = data.count();
-    std::vector<double> bounds = greedy_costs<shape>(data, least, most);
+    std::vector<double> bounds = greedy_costs<shape, single>(data, least, most);
     // What is too dear for k pieces may be part of more pieces: those that must be long can
     // cost more together than fewer ones do. Rounding must not decide either.
     for (size_t k = most - 1; k-- > 0;) bounds[k] = std::max(bounds[k], bounds[k + 1]);
     for (double& bound : bounds) bound *= 1 + 1e-9;
     std::vector<std::vector<double>> costs(most, std::vector<double>(n + 1, infinite));
     std::vector<std::vector<size_t>> start(most, std::vector<size_t>(n + 1, 0));
-    Fit<shape> fit(data);
+    Fit<shape, single> fit(data);
     std::vector<size_t> open;  // how many pieces may come before one that begins here
     for (size_t i = 0; i + least <= n; ++i) {
         open.clear();
@@ -141,13 +141,15 @@ double Centred::between(size_t point, double x) const {
 }
 
 double whole_cost(const Centred& data, Shape shape) {
-    return shape == Shape::line ? cost_of<Shape::line>(data, 0, data.count())
-                                : cost_of<Shape::level>(data, 0, data.count());
+    return fitted(data, shape, [&]<Shape of, bool single>() {
+        return cost_of<of, single>(data, 0, data.count());
+    });
 }
 
 std::vector<double> split_costs(const Centred& data, Shape shape, size_t least) {
-    return shape == Shape::line ? costs_of_splits<Shape::line>(data, 0, data.count(), least)
-                                : costs_of_splits<Shape::level>(data, 0, data.count(), least);
+    return fitted(data, shape, [&]<Shape of, bool single>() {
+        return costs_of_splits<of, single>(data, 0, data.count(), least);
+    });
 }
 
 Split best_split(const Centred& data, Shape shape, size_t least) {
@@ -159,8 +161,9 @@ Split best_split(const Centred& data, Shape shape, size_t least) {
 
 std::vector<Partition> partitions(const Centred& data, Shape shape, size_t least, size_t most) {
     if (data.count() < least || most == 0) return {};
-    return shape == Shape::line ? best_partitions<Shape::line>(data, least, most)
-                                : best_partitions<Shape::level>(data, least, most);
+    return fitted(data, shape, [&]<Shape of, bool single>() {
+        return best_partitions<of, single>(data, least, most);
+    });
 }
 
 }  // namespace gnomon::segments

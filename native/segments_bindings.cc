@@ -49,7 +49,7 @@ double neighbour_correlation(const Centred& data, Shape shape, size_t at) {
     double squares = 0, products = 0;
     for (size_t first : {size_t{0}, at}) {
         const size_t last = first ? data.count() : at;
-        Fit<Shape::line> fit(data);
+        Fit<Shape::line, true> fit(data);
         for (size_t i = first; i < last; ++i) fit.add(i);
         const double slope = shape == Shape::line ? fit.slope(0) : 0;
         for (size_t i = first; i < last; ++i) {

@@ -1,19 +1,27 @@
 // A least-squares fit that grows by one point at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "segments.hh"
 
 namespace gnomon::segments {
 
-// Means, moments and residual sum of squares of the points so far, over all series.
-template <Shape shape>
+// Means, moments and residual sum of squares of the points so far, over all series. What is
+// known of a `single` series fits into registers.
+template <Shape shape, bool single>
 class Fit {
   public:
-    explicit Fit(const Centred& data)
-        : data_(data), mean_y_(data.series()), sxy_(shape == Shape::line ? data.series() : 0) {}
+    explicit Fit(const Centred& data) : data_(data) {
+        if constexpr (!single) {
+            mean_y_.resize(data.series());
+            sxy_.resize(data.series());
+        }
+        clear();
+    }
 
     void clear() {
         count_ = mean_x_ = sxx_ = cost_ = 0;
@@ -58,8 +66,19 @@ class Fit {
   private:
     static constexpr double tiny = 1e-290;
     const Centred& data_;
-    double count_ = 0, mean_x_ = 0, sxx_ = 0, cost_ = 0;
-    std::vector<double> mean_y_, sxy_;
+    double count_, mean_x_, sxx_, cost_;
+    std::conditional_t<single, std::array<double, 1>, std::vector<double>> mean_y_, sxy_;
 };
+
+// Calls work.template operator()<shape, single>() with what these data need.
+template <typename Work>
+auto fitted(const Centred& data, Shape shape, Work work) {
+    const bool line = shape == Shape::line;
+    if (data.series() == 1)
+        return line ? work.template operator()<Shape::line, true>()
+                    : work.template operator()<Shape::level, true>();
+    return line ? work.template operator()<Shape::line, false>()
+                : work.template operator()<Shape::level, false>();
+}
 
 }  // namespace gnomon::segments

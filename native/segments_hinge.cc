@@ -79,10 +79,18 @@ struct Sides {
     std::vector<Side> side;
     std::vector<Line> line;  // point-major, one a series
 
-    Sides(const Centred& data, bool backwards) : side(data.count() + 1) {
+    Sides(const Centred& data, bool backwards)
+        : side(data.count() + 1), line((data.count() + 1) * data.series()) {
+        fitted(data, Shape::line, [&]<Shape shape, bool single>() {
+            if constexpr (shape == Shape::line) fill<single>(data, backwards);
+        });
+    }
+
+  private:
+    template <bool single>
+    void fill(const Centred& data, bool backwards) {
         const size_t n = data.count(), series = data.series();
-        line.resize((n + 1) * series);
-        Fit<Shape::line> fit(data);
+        Fit<Shape::line, single> fit(data);
         for (size_t i = 0; i < n; ++i) {
             fit.add(backwards ? n - 1 - i : i);
             side[i + 1] = {fit.count(), fit.mean_x(), fit.sxx(), fit.cost()};

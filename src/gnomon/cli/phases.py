@@ -23,6 +23,7 @@ from gnomon.sources.base import Command
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon phases`."""
+    parser.usage = "gnomon phases [OPTIONS] REC\n       gnomon phases [OPTIONS] -- CMD"
     parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
     parser.add_argument(
         "--by",
@@ -49,9 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--run", type=int, help="the run of a recording")
     parser.add_argument("-e", "--events", metavar="EVENTS", help="what to count while it runs")
-    parser.add_argument(
-        "-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})"
-    )
+    parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     parser.set_defaults(argv=None)

@@ -19,13 +19,13 @@ _MOST_SIGNS = 8
 def print_comparison(result: Comparison, stream: TextIO, *, everything: bool = False) -> None:
     """Write the events that changed, and what there is to know about the rest."""
     label = "SIMULATED " if result.simulated else ""
-    stream.write(f"{label}A: {_subject(result.a)}, {_runs(result.runs[0])}\n")
-    stream.write(f"{label}B: {_subject(result.b)}, {_runs(result.runs[1])}\n\n")
+    stream.write(f"{label}A: {subject_text(result.a)}, {runs_text(result.runs[0])}\n")
+    stream.write(f"{label}B: {subject_text(result.b)}, {runs_text(result.runs[1])}\n\n")
     shown = [row for row in result.rows if everything or row.verdict not in _FOLDED]
     if shown:
         _table(result, shown).print(stream)
         stream.write("\n")
-    stream.writelines(f"  {line}\n" for line in _summary(result, everything=everything))
+    stream.writelines(f"  {line}\n" for line in summary_lines(result, everything=everything))
 
 
 def _table(result: Comparison, rows: list[EventComparison]) -> Table:
@@ -44,11 +44,11 @@ def _table(result: Comparison, rows: list[EventComparison]) -> Table:
         table.add(
             row.event,
             format_ratio(row.ratio),
-            _interval(row.ratio_interval),
-            format_value(_whole(row.a.mean), row.unit),
-            format_value(_whole(row.b.mean), row.unit),
+            interval_text(row.ratio_interval),
+            format_value(whole(row.a.mean), row.unit),
+            format_value(whole(row.b.mean), row.unit),
             "" if row.q is None else format_chance(row.q),
-            _words(row),
+            verdict_text(row),
             colour=_colour(row),
         )
     return table
@@ -72,7 +72,7 @@ def format_chance(chance: float) -> str:
     return "< 1e-9" if chance < 1e-9 else f"{chance:.2g}"
 
 
-def _interval(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
     if interval is None:
         return ""
     if interval.low == interval.high:
@@ -80,11 +80,11 @@ def _interval(interval: Interval | None) -> str:
     return f"{format_ratio(interval.low)} to {format_ratio(interval.high)}"
 
 
-def _whole(value: float) -> float:
+def whole(value: float) -> float:
     return int(value) if value == int(value) else value
 
 
-def _words(row: EventComparison) -> str:
+def verdict_text(row: EventComparison) -> str:
     words = {Verdict.CHANGED: "changed", Verdict.SUSPECTED: "perhaps"}.get(row.verdict, "")
     if row.verdict in (Verdict.UNCHANGED, Verdict.EQUAL):
         words = str(row.verdict)
@@ -99,7 +99,7 @@ def _colour(row: EventComparison) -> Colour | None:
     return Colour.RED if row.difference > 0 else Colour.GREEN
 
 
-def _summary(result: Comparison, *, everything: bool) -> list[str]:
+def summary_lines(result: Comparison, *, everything: bool) -> list[str]:
     counts = Counter(row.verdict for row in result.rows)
     tested = sum(counts.values()) - counts[Verdict.UNTESTED]
     lines = [f"{counts[Verdict.CHANGED]} of {tested} events changed (q ≤ {result.alpha:g})"]
@@ -125,7 +125,7 @@ def _summary(result: Comparison, *, everything: bool) -> list[str]:
 
 
 def _plain(value: float) -> str:
-    return format_value(_whole(value), "")
+    return format_value(whole(value), "")
 
 
 def _resolution(result: Comparison) -> str:
@@ -140,11 +140,11 @@ def _resolution(result: Comparison) -> str:
     return f" (half of them within ±{100 * widths[len(widths) // 2]:.2g} %)"
 
 
-def _runs(count: int) -> str:
+def runs_text(count: int) -> str:
     return f"{count} run{'s' * (count != 1)}"
 
 
-def _subject(origin: Provenance) -> str:
+def subject_text(origin: Provenance) -> str:
     what = " ".join(origin.command) or origin.target or "unnamed"
     where = origin.machine or origin.host
     return f"{what}: counted by {origin.source}{f' on {where}' if where else ''}"

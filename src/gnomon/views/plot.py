@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 _EMPTY = 0x2800
@@ -53,7 +54,7 @@ def ruler(edges: Sequence[float], columns: int = 60) -> str:
     width = (end - start) or 1.0
     marks = [round((edge - start) / width * (columns - 1)) for edge in edges]
     line = ["─"] * columns
-    for number, (left, right) in enumerate(zip(marks, marks[1:], strict=False), 1):
+    for number, (left, right) in enumerate(itertools.pairwise(marks), 1):
         text = f" {number} "
         if right - left > len(text):
             at = (left + right + 1 - len(text)) // 2 + 1

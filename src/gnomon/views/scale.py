@@ -53,22 +53,22 @@ def _models(result: Scaling, rows: list[EventScaling]) -> Table:
         table.add(
             row.event,
             row.growth,
-            _formula(row, result.parameters),
+            formula_text(row, result.parameters),
             _share(row.r_squared),
             _share(row.adjusted_r_squared),
             course,
-            _doubts(row),
+            doubts_text(row),
             colour=_colour(row),
         )
     return table
 
 
-def _formula(row: EventScaling, names: tuple[str, ...]) -> str:
+def formula_text(row: EventScaling, names: tuple[str, ...]) -> str:
     text = row.formula(names)
     return f"{text} {row.unit}" if row.unit else text
 
 
-def _doubts(row: EventScaling) -> str:
+def doubts_text(row: EventScaling) -> str:
     near = [name for name, distance in row.alternatives if distance < 2]
     words = [f"or {near[0]}"] if near else []
     return "; ".join([*words, *([row.note] if row.note else [])])
@@ -111,22 +111,22 @@ def _predictions(result: Scaling, rows: list[EventScaling], stream: TextIO) -> N
     )
     for row in rows:
         for prediction in row.predictions:
-            table.add(row.event, _where(result, prediction), *_predicted(prediction, row.unit))
+            table.add(row.event, place_text(result, prediction), *_predicted(prediction, row.unit))
     stream.write("\n")
     table.print(stream)
 
 
-def _where(result: Scaling, prediction: Prediction) -> str:
+def place_text(result: Scaling, prediction: Prediction) -> str:
     pairs = zip(result.parameters, prediction.at, strict=True)
     return ", ".join(f"{name} = {value:g}" for name, value in pairs)
 
 
 def _predicted(prediction: Prediction, unit: str) -> tuple[str, str]:
-    bounds = f"{_amount(prediction.low, unit)} to {_amount(prediction.high, unit)}"
-    return _amount(prediction.value, unit), bounds
+    bounds = f"{amount_text(prediction.low, unit)} to {amount_text(prediction.high, unit)}"
+    return amount_text(prediction.value, unit), bounds
 
 
-def _amount(value: float, unit: str) -> str:
+def amount_text(value: float, unit: str) -> str:
     if not isfinite(value):
         return "unbounded"
     if unit == "ns":

@@ -93,7 +93,7 @@ def test_profiles_hold_the_best_and_no_room_is_infinite() -> None:
     assert np.isinf(costs[x.size - 2 :]).all()
     hinges, where = (np.frombuffer(part) for part in _native.hinge_costs(x, y, 3))
     at, place, cost = _native.best_hinge(x, y, 3)
-    assert (hinges.argmin(), where[at], hinges[at]) == (at, place, cost)
+    assert (int(hinges.argmin()), float(where[at]), float(hinges[at])) == (at, place, cost)
 
 
 @pytest.mark.parametrize("offset", [1e12, -1e12, 2.0**52])

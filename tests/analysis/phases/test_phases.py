@@ -52,7 +52,9 @@ def test_up_then_level_then_down_are_three_phases() -> None:
     t = np.arange(200.0)
     shape = np.minimum(t, 60) * 3 - np.maximum(t - 140, 0) * 2
     result = _phases(shape + 0.3 * _noise(1, points=200))
-    assert [abs(found.index - true) <= 2 for found, true in zip(result.breaks, (60, 140), strict=True)]
+    assert [
+        abs(found.index - true) <= 2 for found, true in zip(result.breaks, (60, 140), strict=True)
+    ]
     assert len(result) == 3
 
 
@@ -121,8 +123,9 @@ def test_intervals_of_breaks_cover() -> None:
     covered = found = 0
     for seed in range(80):
         at = 40 + seed % 60
-        result = _phases(np.where(np.arange(POINTS) < at, 0.0, 1.5) + _noise(seed), exactly=2,
-                         shape="levels")
+        result = _phases(
+            np.where(np.arange(POINTS) < at, 0.0, 1.5) + _noise(seed), exactly=2, shape="levels"
+        )
         [one] = result.breaks
         found += 1
         covered += one.low <= 10 * at - 5 <= one.high
@@ -130,7 +133,7 @@ def test_intervals_of_breaks_cover() -> None:
 
 
 def test_series_are_split_together() -> None:
-    times = np.arange(POINTS) * 10.0
+    times = np.arange(POINTS, dtype=np.float64) * 10
     first = gn.PhaseSeries("a", times, np.where(times < 500, 0.0, 9.0) + _noise(1))
     second = gn.PhaseSeries("b", times, 1e9 * (np.where(times < 1000, 0.0, 9.0) + _noise(2)))
     result = gn.phases((first, second), shape="levels")
@@ -150,7 +153,10 @@ def test_many_points_are_split_in_more_than_two() -> None:
     t = np.arange(60_000.0)
     values = np.where(t < 20_000, 0.0, np.where(t < 45_678, 5.0, -5.0)) + _noise(1, points=60_000)
     result = gn.phases((t, values), shape="levels")
-    assert [abs(found.index - true) <= 2 for found, true in zip(result.breaks, (20_000, 45_678), strict=True)]
+    assert [
+        abs(found.index - true) <= 2
+        for found, true in zip(result.breaks, (20_000, 45_678), strict=True)
+    ]
     assert "60,000 points" in result.warnings[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def partition_costs(
     found = {}
     for breaks in combinations(range(1, x.size), pieces - 1):
         edges = (0, *breaks, x.size)
-        pairs = list(zip(edges, edges[1:], strict=False))
+        pairs = list(pairwise(edges))
         if all(b - a >= least for a, b in pairs):
             found[breaks] = sum(cost(a, b) for a, b in pairs)
     return found

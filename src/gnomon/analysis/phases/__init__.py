@@ -1,8 +1,8 @@
 """Phases of a program: where its footprint, or any other series, changes its course.
 
-    result = gn.phases("run.gnomon")
-    for phase in result.phases:
-        print(phase.start, phase.end, phase.fits[0].slope, phase.count("page-faults").rate)
+result = gn.phases("run.gnomon")
+for phase in result.phases:
+    print(phase.start, phase.end, phase.fits[0].slope, phase.count("page-faults").rate)
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ def phases(
     from gnomon.recording import Recording
 
     options = _Options(max_phases, exactly, shape, min_points)
+    options.check()
     names = tuple(n.strip() for n in (by.split(",") if isinstance(by, str) else by) if n.strip())
     if not names:
         raise UsageError("nothing says what to split by: name the footprint or an event.")
@@ -84,21 +85,18 @@ def phases(
     command = _command(what)
     if command is None:
         return _of_series(_as_series(what), options)
-    options.check()
     from gnomon.analysis.phases.watch import watched
 
     with watched(
         command,
-        events,
+        _to_count(events, names),
         interval=interval,
         output=output,
         overwrite=overwrite,
         on_run=on_run,
     ) as (recording, counted):
         result = _of_recording(recording, names, None, options)
-    return replace(
-        result, exit_status=counted.exit_status, interrupted=counted.interrupted
-    )
+    return replace(result, exit_status=counted.exit_status, interrupted=counted.interrupted)
 
 
 class _Options:
@@ -111,7 +109,11 @@ class _Options:
         self.min_points = min_points
 
     def check(self) -> None:
-        """Raise what is wrong with the shape, before anything is run."""
+        """Raise what is wrong with the options, before anything is run."""
+        if self.max_phases < 1 or (self.exactly is not None and self.exactly < 1):
+            raise UsageError("there is at least one phase: ask for 1 or more.")
+        if self.min_points < 3:
+            raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
         self.shapes(only_rates=False)
 
     def shapes(self, *, only_rates: bool) -> tuple[Shape, ...]:
@@ -128,6 +130,13 @@ def _command(what: Any) -> Command | None:
         return what
     words = isinstance(what, Sequence) and what and all(isinstance(word, str) for word in what)
     return Command(tuple(what)) if words else None
+
+
+def _to_count(events: str | None, by: tuple[str, ...]) -> str | None:
+    """Return the events to count: those asked for, and those to split by."""
+    asked = events.split(",") if events else []
+    more = [n for n in by if n.partition(":")[0] != "footprint" and n not in asked]
+    return ",".join(asked + more) or None
 
 
 def _as_series(what: Any) -> tuple[PhaseSeries, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -31,7 +32,7 @@ def _counts(slices: Slices, edges: Sequence[float]) -> list[PhaseCount]:
     widths = np.maximum(ends - starts, 1.0)
     info = slices.info
     found = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         inside = np.clip(np.minimum(ends, high) - np.maximum(starts, low), 0.0, None)
         covered = float(inside.sum())
         if covered <= 0:

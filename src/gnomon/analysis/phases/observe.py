@@ -109,9 +109,7 @@ def series_of(observed: Observed, names: tuple[str, ...]) -> tuple[PhaseSeries, 
             f"{' and '.join(names)} were not read at the same times: split by one of them."
         )
     return tuple(
-        PhaseSeries(
-            one.name, common, one.values[np.isin(one.times, common)], one.unit, one.is_rate
-        )
+        PhaseSeries(one.name, common, one.values[np.isin(one.times, common)], one.unit, one.is_rate)
         for one in made
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +40,7 @@ def split(
     exactly: int | None,
 ) -> Answer:
     """Return the phases of the series: the best by BIC of those whose every break stands."""
-    _check(series, max_phases, min_points, exactly)
+    _check(series, min_points)
     given = problem(series[0].times, [one.values for one in series], min_points)
     most = exactly or max_phases
     warnings = []
@@ -69,13 +70,7 @@ def split(
     )
 
 
-def _check(
-    series: tuple[PhaseSeries, ...], max_phases: int, min_points: int, exactly: int | None
-) -> None:
-    if max_phases < 1 or (exactly is not None and exactly < 1):
-        raise UsageError("there is at least one phase: ask for 1 or more.")
-    if min_points < 3:
-        raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
+def _check(series: tuple[PhaseSeries, ...], min_points: int) -> None:
     for one in series:
         if one.times.shape != one.values.shape or one.times.ndim != 1:
             raise UsageError(f"{one.name}: times and values must be two rows of the same length.")
@@ -101,7 +96,9 @@ def _judge(
     if not any(np.ptp(row) > 0 for row in given.y):
         only = next(choice for choice in ranked if choice.phases == 1)
         return [replace(only, chosen=True)], f"one phase: {names} never changes"
-    waiting, judged, seen = list(ranked), [], set()
+    waiting = list(ranked)
+    judged: list[Choice] = []
+    seen: set[tuple[int, ...]] = set()
     while True:
         best = min(waiting, key=lambda choice: (choice.bic, choice.phases))
         waiting.remove(best)
@@ -212,7 +209,7 @@ def _fit_one(
         value, before, after = np.linalg.lstsq(columns, y, rcond=None)[0]
         lines = [(place, value, before / scale), (place, value, after / scale)]
     else:
-        for first, last in zip(points, points[1:], strict=False):
+        for first, last in itertools.pairwise(points):
             middle = float(x[first:last].mean())
             t, v = x[first:last] - middle, y[first:last]
             level = answer.choice.shape is Shape.LEVELS
@@ -223,7 +220,7 @@ def _fit_one(
     for (place, value, steepness), start, end in zip(lines, edges, edges[1:], strict=False):
         low, high = max(start, float(x[0])), min(end, float(x[-1]))
         slope = steepness if abs(steepness) * (high - low) > nothing else 0.0
-        first = float(base + value + slope * (low - place))
-        last = float(base + value + slope * (high - place))
-        made.append(PhaseFit(one.name, first, last, float(slope * per_second), one.unit))
+        begin = float(base + value + slope * (low - place))
+        finish = float(base + value + slope * (high - place))
+        made.append(PhaseFit(one.name, begin, finish, float(slope * per_second), one.unit))
     return made

@@ -1,0 +1,96 @@
+"""`gnomon phases`: run a program, or take a recording, and see its phases."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from .running import ENVELOPE, Run, one_sentence
+
+RAMP = """
+import time
+held = []
+begin = time.perf_counter()
+while (passed := time.perf_counter() - begin) < 0.5:
+    if len(held) < passed * 100:
+        held.append(bytearray(4 << 20))
+    time.sleep(0.001)
+while time.perf_counter() - begin < 1.0:
+    sum(range(1000))
+import os
+os._exit(0)
+"""
+
+pytestmark = pytest.mark.usefixtures("software_events")
+
+
+def test_a_ramp_then_computing_are_two_phases(gnomon: Run, folder: Path) -> None:
+    """The interpreter's own start may be one before them."""
+    program = (sys.executable, "-c", RAMP)
+    shown = gnomon("phases", "-e", "task-clock,page-faults", "-o", "run", "--", *program)
+    assert shown.code == 0
+    assert "footprint:rss" in shown.out
+    assert "in phase 2" in shown.out
+    assert (folder / "run.gnomon").is_dir()
+    results = gnomon("phases", "run", "--json").json["results"]
+    *before, ramp, level = results["phases"]
+    assert len(before) <= 1
+    assert 0.35e9 < level["start"] < 0.75e9
+    assert ramp["fits"][0]["slope"] > 200e6
+    assert abs(level["fits"][0]["slope"]) < 20e6
+    rates = [
+        next(c["rate"] for c in p["counts"] if "page-faults" in c["event"]) for p in (ramp, level)
+    ]
+    assert rates[0] > 10 * rates[1]
+    assert (
+        len(gnomon("phases", "run", "--by", "page-faults", "--json").json["results"]["phases"]) > 1
+    )
+
+
+def test_json_has_the_envelope_and_every_choice(gnomon: Run) -> None:
+    content = gnomon("phases", "--json", "--", "sleep", "0.3").json
+    assert set(content) == ENVELOPE
+    assert content["command"] == "phases"
+    results = content["results"]
+    assert results["decision"].startswith("one phase")
+    assert [choice["chosen"] for choice in results["choices"]].count(True) == 1
+    assert results["time_unit"] == "ns"
+
+
+def test_the_exit_status_is_that_of_the_program(gnomon: Run) -> None:
+    script = "import time, sys; time.sleep(0.3); sys.exit(7)"
+    assert gnomon("phases", "--", sys.executable, "-c", script).code == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("phases",), 2, "nothing to split"),
+        (("phases", "missing.gnomon"), 1, "does not exist"),
+        (("phases", "x", "--", "true"), 2, "choose one"),
+        (("phases", "x", "-i", "1ms"), 2, "-i is for a program"),
+        (("phases", "--run", "1", "--", "true"), 2, "--run chooses"),
+        (("phases", "--max", "0", "--", "sleep", "0.2"), 2, "at least one phase"),
+        (("phases", "--", "no-such-program"), 127, "cannot run 'no-such-program'"),
+        (("phases", "--", "true"), 1, "ended before the first one"),
+        (("phases", "--", "sleep", "0.04"), 1, "too few to split"),
+        (("phases", "--by", "nonsense", "--", "sleep", "0.2"), 2, "unknown event 'nonsense'"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(
+    gnomon: Run, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    outcome = gnomon(*arguments)
+    assert outcome.code == code
+    assert words in outcome.err
+    assert one_sentence(outcome.err)
+
+
+def test_a_recording_without_a_footprint_says_how_to_get_one(gnomon: Run) -> None:
+    gnomon("count", "-e", "task-clock", "-i", "10ms", "-o", "plain", "--", "sleep", "0.2")
+    outcome = gnomon("phases", "plain")
+    assert outcome.code == 2
+    assert "no footprint" in outcome.err
+    assert one_sentence(outcome.err)
