@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gnomon.analysis.compare import Comparison, compare
+from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.errors import UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command
@@ -57,11 +58,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
     parser.add_argument("-o", "--output", metavar="NAME", help="record NAME-a and NAME-b")
     parser.add_argument("--force", action="store_true", help="replace existing recordings")
+    add_html_option(parser)
     parser.set_defaults(argv=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare and show; 130 when it was interrupted."""
+    check_html(options)
     a, b = _subjects(options)
     with _progress(options) as on_run:
         result = compare(
@@ -81,6 +84,9 @@ def run(options: argparse.Namespace) -> int:
             on_run=on_run,
         )
     _show(result, options)
+    from gnomon.views.report.assemble import compare_page
+
+    write_html(options, lambda: compare_page(result))
     return 130 if result.interrupted else 0
 
 

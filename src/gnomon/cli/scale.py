@@ -22,6 +22,7 @@ from math import prod
 
 from gnomon.analysis.scaling import Scaling, scale
 from gnomon.analysis.scaling.parameters import parse_parameter
+from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.errors import UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command
@@ -60,11 +61,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show constant events as well")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    add_html_option(parser)
     parser.set_defaults(argv=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Run, model and show; 130 when it was interrupted."""
+    check_html(options)
     subject, parameters = _subject(options)
     with _progress(options, parameters) as on_run:
         result = scale(
@@ -81,6 +84,9 @@ def run(options: argparse.Namespace) -> int:
             on_run=on_run,
         )
     _show(result, options)
+    from gnomon.views.report.assemble import scale_page
+
+    write_html(options, lambda: scale_page(result))
     return 130 if result.interrupted else 0
 
 

@@ -73,6 +73,7 @@ def format_chance(chance: float) -> str:
 
 
 def interval_text(interval: Interval | None) -> str:
+    """Return an interval of a ratio, empty without one."""
     if interval is None:
         return ""
     if interval.low == interval.high:
@@ -81,10 +82,12 @@ def interval_text(interval: Interval | None) -> str:
 
 
 def whole(value: float) -> float:
+    """Return a mean of counts as an integer where it is one."""
     return int(value) if value == int(value) else value
 
 
 def verdict_text(row: EventComparison) -> str:
+    """Return in words what can be said of an event."""
     words = {Verdict.CHANGED: "changed", Verdict.SUSPECTED: "perhaps"}.get(row.verdict, "")
     if row.verdict in (Verdict.UNCHANGED, Verdict.EQUAL):
         words = str(row.verdict)
@@ -100,6 +103,7 @@ def _colour(row: EventComparison) -> Colour | None:
 
 
 def summary_lines(result: Comparison, *, everything: bool) -> list[str]:
+    """Return what there is to say about all events together, a line each."""
     counts = Counter(row.verdict for row in result.rows)
     tested = sum(counts.values()) - counts[Verdict.UNTESTED]
     lines = [f"{counts[Verdict.CHANGED]} of {tested} events changed (q ≤ {result.alpha:g})"]
@@ -141,10 +145,12 @@ def _resolution(result: Comparison) -> str:
 
 
 def runs_text(count: int) -> str:
+    """Return a number of runs in words."""
     return f"{count} run{'s' * (count != 1)}"
 
 
 def subject_text(origin: Provenance) -> str:
+    """Return what was measured, by what, and where."""
     what = " ".join(origin.command) or origin.target or "unnamed"
     where = origin.machine or origin.host
     return f"{what}: counted by {origin.source}{f' on {where}' if where else ''}"

@@ -114,6 +114,7 @@ def _count_table(result: PhasesResult) -> Table:
 
 
 def count_text(count: PhaseCount) -> str:
+    """Return what an event counted in a phase, or why it has no value."""
     if count.value is None:
         return str(count.status)
     mark = "~ " if count.status is Status.SCALED else ""
@@ -122,6 +123,7 @@ def count_text(count: PhaseCount) -> str:
 
 
 def rate_text(count: PhaseCount) -> str:
+    """Return how often an event happened a second, empty where that is not known."""
     if count.rate is None:
         return ""
     if count.unit == "ns":
@@ -130,10 +132,12 @@ def rate_text(count: PhaseCount) -> str:
 
 
 def time_text(time: float, result: PhasesResult) -> str:
+    """Return a time with the unit that the result has."""
     return format_duration(time) if result.time_unit == "ns" else f"{time:.6g}"
 
 
 def quantity_text(value: float, unit: str) -> str:
+    """Return a value of a series with its unit."""
     if unit == "ns/s":
         return f"{value / 1e9:.3g} CPUs"
     text = format_si(value, 4)
@@ -141,6 +145,7 @@ def quantity_text(value: float, unit: str) -> str:
 
 
 def signed_text(value: float, unit: str) -> str:
+    """Return a change with its sign and unit."""
     return ("+" if value > 0 else "") + quantity_text(value, unit)
 
 

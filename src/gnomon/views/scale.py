@@ -64,11 +64,13 @@ def _models(result: Scaling, rows: list[EventScaling]) -> Table:
 
 
 def formula_text(row: EventScaling, names: tuple[str, ...]) -> str:
+    """Return the model of an event with its unit."""
     text = row.formula(names)
     return f"{text} {row.unit}" if row.unit else text
 
 
 def doubts_text(row: EventScaling) -> str:
+    """Return what else would fit, and what does not."""
     near = [name for name, distance in row.alternatives if distance < 2]
     words = [f"or {near[0]}"] if near else []
     return "; ".join([*words, *([row.note] if row.note else [])])
@@ -117,6 +119,7 @@ def _predictions(result: Scaling, rows: list[EventScaling], stream: TextIO) -> N
 
 
 def place_text(result: Scaling, prediction: Prediction) -> str:
+    """Return where a prediction is for."""
     pairs = zip(result.parameters, prediction.at, strict=True)
     return ", ".join(f"{name} = {value:g}" for name, value in pairs)
 
@@ -127,6 +130,7 @@ def _predicted(prediction: Prediction, unit: str) -> tuple[str, str]:
 
 
 def amount_text(value: float, unit: str) -> str:
+    """Return a predicted value with its unit."""
     if not isfinite(value):
         return "unbounded"
     if unit == "ns":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gnomon.analysis.runs import RunTable, table_of
 from gnomon.analysis.scaling.components import principal_components
@@ -37,6 +39,11 @@ __all__ = [
     "scale_models",
     "scale_table",
 ]
+
+WIDE_RANGE = 20
+"""From this ratio of largest to smallest on, a range is better seen in logarithms."""
+
+_DRAWN = 33
 
 
 def scale(
@@ -136,8 +143,14 @@ def scale_table(
         {name: points[:, i] for i, name in enumerate(names)},
         events=[table.events[i].name for i in known],
         units=[table.events[i].unit for i in known],
-        at=places,
+        at=[*places, *_places_to_draw(points, places)],
         level=level,
+    )
+    rows = tuple(
+        replace(
+            row, predictions=row.predictions[: len(places)], band=row.predictions[len(places) :]
+        )
+        for row in rows
     )
     means = np.array(
         [np.nanmean(table.values[(points == point).all(1)][:, known], axis=0) for point in distinct]
@@ -153,6 +166,19 @@ def scale_table(
         level=level,
         interrupted=interrupted,
     )
+
+
+def _places_to_draw(
+    points: NDArray[np.float64], asked: Sequence[Sequence[float]]
+) -> list[list[float]]:
+    """Return places all over the range of a single parameter, as far as was asked for."""
+    if points.shape[1] != 1:
+        return []
+    known = [*points[:, 0].tolist(), *(place[0] for place in asked)]
+    low, high = min(known), max(known)
+    wide = low > 0 and high / low > WIDE_RANGE
+    steps = np.geomspace(low, high, _DRAWN) if wide else np.linspace(low, high, _DRAWN)
+    return [[value] for value in steps.tolist()]
 
 
 def _count_points(table: RunTable) -> int:

@@ -53,7 +53,8 @@ class EventScaling:
     """How one event goes with the parameters.
 
     `alternatives` are models that describe it nearly as well, with their distance in
-    AICc. `means` are its values point by point.
+    AICc. `means` are its values point by point. `band` has predictions all over the
+    range, for drawing, where there is one parameter.
     """
 
     event: str
@@ -67,6 +68,7 @@ class EventScaling:
     means: tuple[float | None, ...]
     knee: Knee | None = None
     predictions: tuple[Prediction, ...] = ()
+    band: tuple[Prediction, ...] = ()
     note: str = ""
 
     @property

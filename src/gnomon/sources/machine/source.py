@@ -93,7 +93,10 @@ class MachineSource:
 
     def anchors(self) -> tuple[Request, ...]:
         """Return what has a counter of its own: the cycles, or else the time on a CPU."""
-        free = [*self.pmu.fixed, *(n for n, e in self.pmu.events.items() if e.unit is Unit.SOFTWARE)]
+        free = [
+            *self.pmu.fixed,
+            *(n for n, e in self.pmu.events.items() if e.unit is Unit.SOFTWARE),
+        ]
         for name in ("cycles", "task-clock"):
             if name in free:
                 return (Request(self.pmu.events[name].event),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,11 +63,15 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its caption: what draws an interactive plot, or an SVG text."""
+    """A drawing with its caption: what draws an interactive plot, or an SVG text.
+
+    Of figures that are `half` two stand side by side where there is room.
+    """
 
     caption: str
     draw: Callable[[], Model] | None = None
     svg: str = ""
+    half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +145,17 @@ def write_page(page: Page, path: Path) -> None:
         stream.write(text)
 
 
+def require_report() -> None:
+    """Raise an error that says what to install where a report cannot be made."""
+    for name in ("bokeh", "jinja2"):
+        if find_spec(name) is None:
+            raise NotSupportedError(f"a report needs {name}, which is not installed: {_EXTRA}.")
+
+
 def _environment() -> Environment:
-    try:
-        import bokeh  # noqa: F401
-        from jinja2 import Environment, PackageLoader
-    except ImportError as error:
-        raise NotSupportedError(
-            f"a report needs {error.name}, which is not installed: {_EXTRA}."
-        ) from None
+    require_report()
+    from jinja2 import Environment, PackageLoader
+
     return Environment(
         loader=PackageLoader("gnomon.views.report", "assets"),
         autoescape=True,
