@@ -150,7 +150,7 @@ def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     from gnomon.views.report.compare import compare_sections
 
     try:
-        result = compare(a, b)
+        result = compare(a, b, anyway=True)
     except GnomonError as error:
         return (), (f"the two are not compared: {error}",)
     # What is said of each recording by itself stands there already.

@@ -28,8 +28,7 @@ def phases_sections(result: PhasesResult) -> tuple[Section, ...]:
     parts: list[DataTable | Figure] = [*figures, _phase_table(result)]
     if any(phase.counts for phase in result.phases):
         parts.append(_count_table(result))
-    number = len(result.phases)
-    lead = (f"{number} phase{'s' * (number != 1)}: {result.decision}.",)
+    lead = (f"{result.decision[0].upper()}{result.decision[1:]}.",)
     folded = (_choices(result),) if result.choices else ()
     return (Section("Phases", lead, tuple(parts), folded, "How many phases were considered"),)
 
@@ -117,7 +116,8 @@ def _plot(result: PhasesResult, series: PhaseSeries) -> Model:
     place = [each.name for each in result.series].index(series.name)
     for phase in result.phases:
         fit = phase.fits[place]
-        times = [phase.start / per, phase.end / per]
+        ends = (max(phase.start, series.times[0]), min(phase.end, series.times[-1]))
+        times = [float(end) / per for end in ends]
         plot.line(times, [fit.first, fit.last], color=COLOURS[1], line_width=2.5)
     plot.hover.renderers = [dots]
     value_axis(plot, series.unit)

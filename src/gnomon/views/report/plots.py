@@ -35,6 +35,7 @@ def figure(
         **options,
     )
     plot.toolbar.logo = None
+    plot.toolbar.autohide = True  # tools are for the pointer, not for paper
     if tooltips:
         from bokeh.models import HoverTool
 
@@ -73,7 +74,7 @@ _TICKS = {
         return tick === 0 ? "0" : `${+(tick / size).toPrecision(4)} ${name}`;
     """,
     "B": """
-        const steps = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+        const steps = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
         const [size, name] = steps.find(([size]) => Math.abs(tick) >= size) || [1, "B"];
         return tick === 0 ? "0" : `${+(tick / size).toPrecision(4)} ${name}`;
     """,
@@ -86,10 +87,18 @@ def ratio_axis(plot: BokehFigure, low: float, high: float) -> None:
     from bokeh.models import AdaptiveTicker, CustomJSTickFormatter, LogTicker
 
     wide = high / low > 10
-    ticker = LogTicker(mantissas=[1, 2, 5]) if wide else AdaptiveTicker(desired_num_ticks=6)
+    ticker = LogTicker() if wide else AdaptiveTicker(desired_num_ticks=6)
     plot.xaxis.ticker = ticker
     plot.xgrid.ticker = ticker
     plot.xaxis.formatter = CustomJSTickFormatter(code="return `×${+tick.toPrecision(3)}`;")
+
+
+def plain_log_axis(axis: Any) -> None:
+    """Let a logarithmic axis show numbers as people write them, not as powers of ten."""
+    from bokeh.models import LogTicker, NumeralTickFormatter
+
+    axis.ticker = LogTicker()
+    axis.formatter = NumeralTickFormatter(format="0.[00]a")
 
 
 def short_names(names: Sequence[str], most: int = 26) -> list[str]:
@@ -112,5 +121,7 @@ def style_legend(plot: BokehFigure) -> None:
         legend.border_line_alpha = 0.0
         legend.label_text_color = _GREY
         legend.click_policy = "hide"
+        legend.margin = 0
+        legend.padding = 4
         legend.ncols = 2  # narrow screens have room for two names
         plot.add_layout(legend, "below")

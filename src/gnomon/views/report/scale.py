@@ -127,7 +127,7 @@ def _growth_plot(row: EventScaling, result: Scaling) -> Model:
     from bokeh.models import ColumnDataSource
     from bokeh.models.annotations import Span
 
-    from gnomon.views.report.plots import COLOURS, figure, value_axis
+    from gnomon.views.report.plots import COLOURS, figure, plain_log_axis, value_axis
 
     x = [place.at[0] for place in row.band]
     known = [mean for mean in row.means if mean is not None]
@@ -168,6 +168,8 @@ def _growth_plot(row: EventScaling, result: Scaling) -> Model:
         line: dict[str, Any] = {"line_color": COLOURS[4], "line_dash": "dashed"}
         plot.add_layout(Span(location=row.knee.at, dimension="height", **line))
     value_axis(plot, row.unit)
+    if wide_x:
+        plain_log_axis(plot.xaxis)
     return plot
 
 
@@ -184,7 +186,7 @@ def _pca_plot(result: Scaling) -> Model:
     scores = found.scores[:, :2]
     size = float(abs(scores).max()) or 1.0
     shares = [f"component {i + 1}: {found.shares[i]:.0%} of the variation" for i in (0, 1)]
-    plot = figure(shares[0], shares[1], height=380, match_aspect=True, tooltips=[("", "@name")])
+    plot = figure(shares[0], shares[1], height=380, tooltips=[("", "@name")])
     weights = (found.loadings[:2] ** 2).sum(0)
     chosen = sorted(range(len(found.events)), key=lambda i: -weights[i])[:_MOST_ARROWS]
     largest = float(max(weights[i] for i in chosen)) ** 0.5 or 1.0
@@ -198,10 +200,13 @@ def _pca_plot(result: Scaling) -> Model:
         }
     )
     plot.segment("x0", "y0", "x1", "y1", source=arrows, color=COLOURS[5], line_width=2)
+    small = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
+    plot.text("x1", "y1", "name", source=arrows, text_color=COLOURS[5], **small)
     names = [
         ", ".join(f"{n} = {v:g}" for n, v in zip(result.parameters, point, strict=True))
         for point in result.points
     ]
     dots = ColumnDataSource({"x": scores[:, 0].tolist(), "y": scores[:, 1].tolist(), "name": names})
     plot.scatter("x", "y", source=dots, size=9, color=COLOURS[1])
+    plot.text("x", "y", "name", source=dots, text_color=COLOURS[1], y_offset=-12, **small)
     return plot
