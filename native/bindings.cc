@@ -21,8 +21,8 @@
 #include "perf_ring.hh"
 #include "perf_ticker.hh"
 #include "regions.hh"
-#include "segments_bindings.hh"
 #include "trace_bindings.hh"
+#include "segments_bindings.hh"
 #include "user_read.hh"
 #include "workload_bindings.hh"
 
@@ -321,8 +321,8 @@ NB_MODULE(_native, m) {
     bind_program(m);
     bind_trace(m);
     bind_machine(m);
-    bind_segments(m);
     bind_engine(m);
+    bind_segments(m);
     bind_workloads(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");

@@ -4,20 +4,29 @@
 
 namespace gnomon::workload {
 
+void Out::grow() {
+    const size_t used = ops_.size(), taken = taken_ - ops_.data();
+    ops_.resize(2 * used);
+    at_ = ops_.data() + used;
+    end_ = ops_.data() + ops_.size();
+    taken_ = ops_.data() + taken;
+}
+
 bool Out::advance() {
-    used_ = taken_ = 0;
-    while (used_ < goal && !parts_.empty()) {
+    at_ = ops_.data();
+    taken_ = at_;
+    while (at_ - ops_.data() < static_cast<ptrdiff_t>(goal) && !parts_.empty()) {
         // What it calls comes after it, so a part that is done is the last one.
         const size_t running = parts_.size() - 1;
         parts_[running].resume();
         if (parts_[running].done()) parts_.pop_back();
     }
-    return used_ > 0;
+    return at_ > taken_;
 }
 
 size_t Out::take(Op* into, size_t room) {
-    const size_t given = std::min(room, used_ - taken_);
-    std::copy_n(ops_.data() + taken_, given, into);
+    const size_t given = std::min(room, static_cast<size_t>(at_ - taken_));
+    std::copy_n(taken_, given, into);
     taken_ += given;
     return given;
 }

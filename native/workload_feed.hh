@@ -56,7 +56,9 @@ class Steps {
 // does not pause for long.
 class Out {
   public:
-    Out() : ops_(goal + 512) {}
+    Out() : ops_(goal + 512), at_(ops_.data()), end_(at_ + ops_.size()), taken_(at_) {}
+    Out(const Out&) = delete;
+    Out& operator=(const Out&) = delete;
 
     void reference(Code code, uint64_t address, uint8_t size, uint32_t site, uint8_t flags = 0) {
         put(Op{address, site, code, size, flags, 0});
@@ -92,7 +94,7 @@ class Out {
             void await_suspend(std::coroutine_handle<>) const noexcept {}
             void await_resume() const noexcept {}
         };
-        return Awaiter{used_ < goal};
+        return Awaiter{at_ - ops_.data() < static_cast<ptrdiff_t>(goal)};
     }
     // To be awaited: runs another part to its end.
     auto call(Steps part) {
@@ -104,19 +106,22 @@ class Out {
     // Runs the program until there is enough; false when it has ended and nothing is left.
     bool advance();
     size_t take(Op* into, size_t room);
-    bool ended() const { return parts_.empty() && taken_ == used_; }
+    bool ended() const { return parts_.empty() && taken_ == at_; }
 
   private:
-    static constexpr size_t goal = 4096;
+    static constexpr size_t goal = 1024;
 
     void put(const Op& op) {
-        if (used_ == ops_.size()) [[unlikely]] ops_.resize(2 * ops_.size());
-        ops_[used_++] = op;
+        if (at_ == end_) [[unlikely]] grow();
+        *at_++ = op;
     }
+    void grow();
 
+    // Pointers rather than numbers, which the compiler would have to expect in an operation.
     std::vector<Op> ops_;
-    size_t used_ = 0;
-    size_t taken_ = 0;
+    Op* at_;
+    Op* end_;
+    const Op* taken_;
     std::vector<Steps> parts_;
 };
 

@@ -297,9 +297,9 @@ Feeds producer_consumer(const Settings& s) {
 
 Feeds ramp_compute(const Settings& s) {
     return feeds_of(s.threads(), ramp_compute_thread,
-                    Ramp{s["size"] / s["touch"], s["touch"], s["steps"], s["pause"], s["iterations"],
-                         s["working"] / 8, s.bases[0], s.bases[1], s["private_stride"],
-                         s.threads()});
+                    Ramp{s["size"] / s["touch"], s["touch"], s["steps"], s["pause"],
+                         s["iterations"], s["working"] / 8, s.bases[0], s.bases[1],
+                         s["private_stride"], s.threads()});
 }
 
 Feeds matmul(const Settings& s) {

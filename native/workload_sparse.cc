@@ -205,7 +205,8 @@ void search(Search& plan, uint32_t threads, uint32_t source) {
             for (uint64_t i = share(frontier.size(), threads, thread);
                  i < share(frontier.size(), threads, thread + 1); ++i) {
                 const uint32_t vertex = frontier[i];
-                for (uint64_t k = plan.graph.starts[vertex]; k < plan.graph.starts[vertex + 1]; ++k) {
+                const uint64_t end = plan.graph.starts[vertex + 1];
+                for (uint64_t k = plan.graph.starts[vertex]; k < end; ++k) {
                     const uint32_t found = plan.graph.edges[k];
                     if (plan.level[found] != unreached) continue;
                     plan.level[found] = depth;

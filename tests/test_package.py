@@ -18,6 +18,7 @@ def test_the_public_names_are_these() -> None:
         "EventSet",
         "GnomonError",
         "PerfSource",
+        "PhaseSeries",
         "Process",
         "PythonProfile",
         "Recording",
@@ -25,6 +26,7 @@ def test_the_public_names_are_these() -> None:
         "Thread",
         "count",
         "diagnose",
+        "phases",
         "profile",
         "region",
     ]

@@ -59,10 +59,14 @@ def test_an_unknown_option_is_a_usage_error(gnomon: Run) -> None:
     assert gnomon("--no-such-option").code == 2
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"count", "record", "profile", "run"}))
+RUN_PROGRAMS = {"cc", "count", "phases", "profile", "record", "run", "survey"}
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - RUN_PROGRAMS))
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
     listed = {"machine": ["list"], "study": ["list"]}
-    needed = ({"show": ["a"], "convert": ["a", "b"]} | listed).get(command, [])
+    recordings = {"show": ["a"], "convert": ["a", "b"], "report": ["a"], "serve": ["a"]}
+    needed = (recordings | listed).get(command, [])
     outcome = gnomon(command, *needed, "--", "true")
     assert outcome.code == 2
     assert "takes no program" in outcome.err

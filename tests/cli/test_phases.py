@@ -74,8 +74,8 @@ def test_the_exit_status_is_that_of_the_program(gnomon: Run) -> None:
         (("phases", "--run", "1", "--", "true"), 2, "--run chooses"),
         (("phases", "--max", "0", "--", "sleep", "0.2"), 2, "at least one phase"),
         (("phases", "--", "no-such-program"), 127, "cannot run 'no-such-program'"),
-        (("phases", "--", "true"), 1, "ended before the first one"),
-        (("phases", "--", "sleep", "0.04"), 1, "too few to split"),
+        (("phases", "-i", "1s", "--", "true"), 1, "ended before the first one"),
+        (("phases", "-i", "20ms", "--", "sleep", "0.1"), 1, "too few to split"),
         (("phases", "--by", "nonsense", "--", "sleep", "0.2"), 2, "unknown event 'nonsense'"),
     ],
 )

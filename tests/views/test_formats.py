@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.units import format_duration, format_si, parse_duration
+from gnomon.units import format_duration, format_si, parse_count, parse_duration, parse_size
 from gnomon.views.counts import format_spread, format_value
 
 
@@ -83,3 +83,40 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 def test_a_printed_duration_reads_back_as_about_the_same(nanoseconds: int) -> None:
     text = format_duration(nanoseconds).replace("min", "m")
     assert parse_duration(text) == pytest.approx(nanoseconds, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("4096", 4096),
+        ("64B", 64),
+        ("64kB", 64_000),
+        ("64KB", 64_000),
+        ("64KiB", 65_536),
+        ("1.5MB", 1_500_000),
+        ("2 GiB", 2**31),
+        ("1TiB", 2**40),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("65536", 65_536), ("10k", 10_000), ("64Ki", 65_536), ("1.5M", 1_500_000)]
+)
+def test_counts_may_have_a_prefix(text: str, count: int) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "B", "-1", "1e6", "64mB", "64XB", "0.5", "1.0001kB", "1,5MB"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="size"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["", "k", "-1", "10kB", "1.5", "x"])
+def test_what_is_no_count_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="number"):
+        parse_count(text)

@@ -12,6 +12,7 @@ examples:
   gnomon count -e PAPI_TOT_INS,PAPI_TOT_CYC -m ipc -- ./program
   gnomon count --source valgrind -- ./program
   gnomon count -e valgrind::Ir,valgrind::D1mr -- ./program
+  gnomon count --on laptop -- workload:triad size=64MB threads=8
   gnomon count -i 10ms -o run.gnomon -- ./program
   gnomon count -p 1234 --duration 5s
   gnomon count -a -e context-switches --duration 1s
@@ -27,7 +28,12 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.count import count
 from gnomon.analysis.summary import CountResult
-from gnomon.cli.counting import add_counting_options, counting_target, with_ending
+from gnomon.cli.counting import (
+    add_counting_options,
+    counting_source,
+    counting_target,
+    with_ending,
+)
 from gnomon.recording.model import RunInfo
 from gnomon.sources.measure import Sink
 from gnomon.units import parse_duration
@@ -65,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             by_scope=options.per_scope,
-            source=options.source,
+            source=counting_source(options),
             on_readings=_live(options),
             on_run=on_run,
         )

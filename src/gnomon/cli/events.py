@@ -18,6 +18,7 @@ examples:
   gnomon events valgrind::
   gnomon events --presets
   gnomon events --metrics
+  gnomon events --on niagara2 miss
   gnomon events --from perfmon --cpu ICX L3_MISS
   gnomon events --from libpfm:skx --fit INST_RETIRED:ANY_P,L2_RQSTS:MISS
   gnomon events --from perfmon --cpu SPR --plan
@@ -35,10 +36,11 @@ from gnomon.events.listed import ListedCatalogue
 from gnomon.events.metrics import load_metrics
 from gnomon.events.model import Event, Request
 from gnomon.events.planner import explain_fit, plan
+from gnomon.events.portable import PREFIX
 from gnomon.events.presets import Unavailable, known_presets, load_presets
 from gnomon.events.syntax import parse_events
 from gnomon.sources import local_sources
-from gnomon.sources.base import Availability, Source
+from gnomon.sources.base import Availability, Source, preset_table
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.counters import planner_units, seated
 from gnomon.views.envelope import envelope
@@ -57,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pattern", nargs="?", help="part of a name or description, or a glob")
     parser.add_argument("--available", action="store_true", help="only what counts here, proved")
     parser.add_argument("--from", dest="lists", metavar="LISTS", help="folder, or libpfm:PMU")
+    parser.add_argument("--on", metavar="MACHINE", help="events of a simulated machine")
     parser.add_argument("--cpu", help="the CPU to take from the lists, as in ICX")
     parser.add_argument("--fit", metavar="EVENTS", help="do these fit together, and why not?")
     parser.add_argument("--plan", action="store_true", help="in how few runs all are counted")
@@ -66,6 +69,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List the events; 1 when none fits the pattern or they do not fit together."""
+    if options.on is not None:
+        _refuse_with_machine(options)
     if options.presets:
         return _presets(options)
     if options.metrics:
@@ -76,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         return _listed(options)
     if options.cpu is not None:
         raise UsageError("--cpu chooses from lists: give --from as well.")
-    sources = local_sources()
+    sources = local_sources() if options.on is None else _simulated(options)
     exact = {s.name: _named(s, options.pattern) for s in sources} if options.pattern else {}
     if not any(exact.values()):
         exact = {}
@@ -105,13 +110,42 @@ def run(options: argparse.Namespace) -> int:
         rows = [event_as_json(event, known.get(event.name)) for event in events]
         # perf speaks for a list with events of several sources.
         name = next(name for name, some in found.items() if some)
-        print(envelope("events", rows, source=name))
+        print(envelope("events", rows, source=name, simulated=options.on is not None))
     elif exact and verdicts:
+        _print_label(options)
         for verdict in verdicts:
             print_event(verdict, sys.stdout)
     else:
+        _print_label(options)
         print_events(events, verdicts, hidden, sys.stdout)
     return 0 if events else 1
+
+
+def _refuse_with_machine(options: argparse.Namespace) -> None:
+    """Complain about options that are about the host or about real CPUs."""
+    given = {
+        "--from": options.lists is not None,
+        "--cpu": options.cpu is not None,
+        "--fit": options.fit is not None,
+        "--plan": options.plan,
+        "--metrics": options.metrics,
+    }
+    for option, there in given.items():
+        if there:
+            raise UsageError(f"{option} does not go with --on: leave one of them out.")
+
+
+def _simulated(options: argparse.Namespace) -> list[Source]:
+    """Return the simulated machine whose events are asked for, in a list of one."""
+    from gnomon.sources.machine import MachineSource
+
+    return [MachineSource(options.on)]
+
+
+def _print_label(options: argparse.Namespace) -> None:
+    """Say which machine it is that is simulated."""
+    if options.on is not None:
+        print(f"SIMULATED {options.on}\n")
 
 
 def _listed(options: argparse.Namespace) -> int:
@@ -168,8 +202,8 @@ def _fit(options: argparse.Namespace) -> int:
 
 def _presets(options: argparse.Namespace) -> int:
     """List the portable names: what they mean, and from what this host counts them."""
-    source = PerfSource()
-    table = load_presets()
+    source = PerfSource() if options.on is None else _simulated(options)[0]
+    table = preset_table(source, PREFIX) or load_presets()
     rows = []
     for name, info in known_presets().items():
         if not (options.pattern is None or options.pattern.lower() in name.lower()):
@@ -185,8 +219,11 @@ def _presets(options: argparse.Namespace) -> int:
             continue
         rows.append((name, info.description, operands, reason))
     if options.json:
-        print(envelope("events", [presets_as_json(*row) for row in rows], source=source.name))
+        results = [presets_as_json(*row) for row in rows]
+        simulated = options.on is not None
+        print(envelope("events", results, source=source.name, simulated=simulated))
     else:
+        _print_label(options)
         print_presets(rows, sys.stdout)
     return 0 if rows else 1
 
@@ -231,5 +268,10 @@ def matches(event: Event, pattern: str | None) -> bool:
 
 
 def _advice(options: argparse.Namespace) -> str:
-    close = PerfSource().catalogue.nearest(options.pattern)
+    if options.on is None:
+        close = PerfSource().catalogue.nearest(options.pattern)
+    else:
+        from gnomon.events.tomlfile import nearest
+
+        close = nearest(options.pattern, [e.name for e in _simulated(options)[0].events()])
     return f"did you mean {' or '.join(close)}?" if close else "`gnomon events` lists them all."

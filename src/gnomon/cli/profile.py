@@ -9,6 +9,7 @@ examples:
   gnomon profile -e page-faults -- ./program
   gnomon profile -e cycles -c 1000003 --by line -- ./program
   gnomon profile -p 1234 --duration 5s
+  gnomon profile --on niagara2 -e DC_miss --by line -- workload:spmv threads=64
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import sys
 import time
 
+from gnomon.cli.simulated import add_machine_options, machine_source
 from gnomon.errors import UsageError
 from gnomon.instrument.profile import Profile, profile
 from gnomon.sources.base import Command, Process, Target
@@ -25,10 +27,14 @@ from gnomon.units import parse_duration
 from gnomon.views.envelope import envelope
 from gnomon.views.profile import VIEWS, print_profile, profile_as_json
 
+_CLOCK = "cpu-clock"
+_SIMULATED_THRESHOLD = 1009  # simulated programs are small
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon profile`."""
-    parser.add_argument("-e", "--event", default="cpu-clock", help="what to sample (cpu-clock)")
+    parser.add_argument("-e", "--event", help="what to sample (cpu-clock)")
+    add_machine_options(parser)
     parser.add_argument("-c", "--threshold", type=int, metavar="N", help="events a sample")
     parser.add_argument("-p", "--pid", type=int, help="a running process")
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 5s")
@@ -40,6 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Sample, show, and return the program's exit status."""
     target = _target(options)
+    source = machine_source(options)
+    threshold = options.threshold
+    if threshold is None and source is not None:
+        threshold = _SIMULATED_THRESHOLD
+    event = options.event or (source.pmu.default_events[0] if source else _CLOCK)
     limit = parse_duration(options.duration, "duration") / 1e9 if options.duration else None
     start = time.monotonic()
     with Stopper().installed() as stopper:
@@ -48,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             late = limit is not None and time.monotonic() - start >= limit
             return late or stopper.requested
 
-        found = profile(target, options.event, threshold=options.threshold, until=over)
+        found = profile(target, event, threshold=threshold, source=source, until=over)
     _show(found, options)
     return found.exit_status or (130 if stopper.requested else 0)
 
@@ -66,8 +77,13 @@ def _target(options: argparse.Namespace) -> Target:
 def _show(found: Profile, options: argparse.Namespace) -> None:
     if options.json:
         results = profile_as_json(found, options.by, options.top)
-        print(envelope("profile", results, source="perf", warnings=found.warnings))
+        name = "perf" if options.on is None else "machine"
+        simulated = options.on is not None
+        warnings = found.warnings
+        print(envelope("profile", results, source=name, simulated=simulated, warnings=warnings))
         return
+    if options.on is not None:
+        print(f"SIMULATED on {options.on}: {' '.join(options.argv)}")
     print_profile(found, sys.stdout, by=options.by, top=options.top)
     for text in found.warnings:
         print(f"warning: {text}", file=sys.stderr)

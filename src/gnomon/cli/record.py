@@ -1,13 +1,14 @@
 """Count events over time and keep all readings in a recording.
 
-The counters are read every 10 ms, or as -i says. Without -o the recording is named after
-the program, with a number where that name is taken. `gnomon show` shows it, `gnomon
-convert` gives it to other tools. The exit status is the program's own, as with `gnomon
-count`.
+The counters are read every 10 ms, on a simulated machine every 10 us of its time, or as
+-i says. Without -o the recording is named after the program, with a number where that
+name is taken. `gnomon show` shows it, `gnomon convert` gives it to other tools. The exit
+status is the program's own, as with `gnomon count`.
 
 examples:
   gnomon record -- ./program arg
   gnomon record -e task-clock,page-faults -i 20ms -o run.gnomon -- ./program
+  gnomon record --on laptop -- workload:ramp-compute
   gnomon record -p 1234 --duration 5s -o five-seconds
 """
 
@@ -20,18 +21,22 @@ from pathlib import Path
 
 from gnomon.analysis.count import count
 from gnomon.analysis.summary import CountResult
-from gnomon.cli.counting import add_counting_options, counting_target, with_ending
+from gnomon.cli.counting import (
+    add_counting_options,
+    counting_source,
+    counting_target,
+    with_ending,
+)
 from gnomon.sources.base import Command, Cpus, Process, Target
 
 _INTERVAL = "10ms"
+_SIMULATED_INTERVAL = "10us"  # simulated programs take milliseconds
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon record`."""
     add_counting_options(parser)
-    parser.add_argument(
-        "-i", "--interval", metavar="TIME", default=_INTERVAL, help=f"read every TIME ({_INTERVAL})"
-    )
+    parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({_INTERVAL})")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,11 +47,11 @@ def run(options: argparse.Namespace) -> int:
         target,
         options.events,
         repeat=options.repeat,
-        interval=options.interval,
+        interval=options.interval or (_INTERVAL if options.on is None else _SIMULATED_INTERVAL),
         duration=options.duration,
         output=output,
         overwrite=options.force,
-        source=options.source,
+        source=counting_source(options),
     )
     _show(result, output, json=options.json)
     if result.nothing_counted:

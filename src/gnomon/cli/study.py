@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gnomon.cli.simulated import checked_seed
 from gnomon.errors import UsageError
 from gnomon.studies import STUDIES, Study, carry_out, load_study
 from gnomon.views.envelope import envelope
@@ -42,10 +43,8 @@ def run(options: argparse.Namespace) -> int:
         return _list(options)
     study = load_study(options.name)
     ids = _ids(options.only)
-    if not 0 <= options.seed < 2**63:
-        raise UsageError(f"seed {options.seed} is out of range: choose one from 0 up to 2^63 - 1.")
     with _progress(study, len(study.choose(ids))) as advance:
-        findings = carry_out(study, ids, seed=options.seed, on_experiment=advance)
+        findings = carry_out(study, ids, seed=checked_seed(options.seed), on_experiment=advance)
     if options.json:
         source = "machine" if study.simulated else None
         results = findings_as_json(findings)

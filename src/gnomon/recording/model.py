@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+SIMULATED_CLOCK = "simulated"
+"""The clock of a simulated machine: ns since the beginning of each run."""
+
 
 class Status(StrEnum):
     """What a reading's value means; only the first two come with a value.

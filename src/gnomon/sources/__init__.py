@@ -15,8 +15,6 @@ def find_source(name: str, **options: Any) -> Source:
 
     Sources are imported when they are asked for: most commands need one of them.
     """
-    from gnomon.errors import UsageError
-
     match name:
         case "perf":
             from gnomon.sources.perf import PerfSource
@@ -26,13 +24,17 @@ def find_source(name: str, **options: Any) -> Source:
             from gnomon.sources.valgrind import ValgrindSource
 
             return ValgrindSource(**options)
-        case "machine":
+        case "machine" if "machine" in options:
             from gnomon.sources.machine import MachineSource
 
-            if "machine" not in options:
-                raise UsageError("which simulated machine? Name one with --on.")
             return MachineSource(**options)
-    raise UsageError(f"there is no source '{name}': there are {', '.join(SOURCES)}.")
+        case "machine":
+            from gnomon.errors import UsageError
+
+            raise UsageError("a simulated machine has a name: give --on, as in --on laptop.")
+    from gnomon.errors import UsageError
+
+    raise UsageError(f"there is no source '{name}': there are {' and '.join(SOURCES)}.")
 
 
 def local_sources() -> list[Source]:

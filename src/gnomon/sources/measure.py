@@ -7,12 +7,12 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
 from gnomon.events.model import Group, Request
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
+from gnomon.recording.model import SIMULATED_CLOCK, EventInfo, Reading, RunInfo, Status
 from gnomon.sources.base import Command, Counting, Cpus, Snapshot, Source, Target
 from gnomon.units import utc_now
 
@@ -48,9 +48,13 @@ class Stopper:
         if self._counting is not None:
             if self.requested:
                 self._counting.interrupt(signal.SIGKILL)
-            elif number != signal.SIGINT or not _terminal_interrupts_us():
+            elif number != signal.SIGINT or not self._reached_by_the_terminal():
                 self._counting.interrupt(number)
         self.requested = True
+
+    def _reached_by_the_terminal(self) -> bool:
+        """Whether Ctrl-C goes to the command by itself; one that is simulated has no process."""
+        return getattr(self._counting, "has_process", True) and _terminal_interrupts_us()
 
     @contextmanager
     def installed(self) -> Iterator[Stopper]:
@@ -111,6 +115,7 @@ def measure(
     """
     result = Measurement()
     emit: Sink = result.readings.extend if sink is None else sink
+    own_time = source.provenance(target).clock == SIMULATED_CLOCK
     with Stopper().installed() as stopper:
         for run in range(repeat):
             with source.open(groups, target) as counting:
@@ -122,6 +127,8 @@ def measure(
                         emit(counting.refused)
                         break
                     info = _one_run(counting, target, run, interval, duration, stopper, emit)
+                    if own_time:
+                        info = replace(info, start=0, end=counting.read().time)
                 finally:
                     stopper.watch(None)
                     result.warnings += [w for w in counting.warnings if w not in result.warnings]

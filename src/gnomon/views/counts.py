@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from gnomon.analysis.summary import CountResult, EventCount
-from gnomon.recording.model import Status
+from gnomon.recording.model import SIMULATED_CLOCK, Status
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
 
@@ -109,7 +109,8 @@ def _rate(count: EventCount, seconds: float) -> str:
 
 def _elapsed(result: CountResult) -> str:
     runs = len(result.elapsed)
-    text = f"{format_duration(_mean(result.elapsed))} elapsed"
+    clock = " of simulated time" if result.provenance.clock == SIMULATED_CLOCK else ""
+    text = f"{format_duration(_mean(result.elapsed))}{clock} elapsed"
     if runs > 1:
         low, high = (format_duration(f(result.elapsed)) for f in (min, max))
         text += f" on average over {runs} runs, from {low} to {high}"

@@ -17,6 +17,7 @@ class SlicePrinter:
     def __init__(self, stream: TextIO, interval: int) -> None:
         self._stream = stream
         self._interval = interval
+        self._decimals = 3 if interval >= 1_000_000 else 6 if interval >= 1000 else 9
         self._run: int | None = None
         self._origin = 0
         self._events: tuple[str, ...] = ()
@@ -45,7 +46,9 @@ class SlicePrinter:
             heads = [event.rjust(width) for event, width in zip(self._events, widths, strict=True)]
             self._stream.write(f"{'time':>10}  {'  '.join(heads)}\n")
         cells = [self._cell(event, sums.get(event)) for event in self._events]
-        self._stream.write(f"{(time - self._origin) / 1e9:>9.3f}s  {'  '.join(cells)}\n")
+        self._stream.write(
+            f"{(time - self._origin) / 1e9:>9.{self._decimals}f}s  {'  '.join(cells)}\n"
+        )
         self._stream.flush()
 
     def _cell(self, event: str, value: int | None) -> str:

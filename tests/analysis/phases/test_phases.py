@@ -195,6 +195,7 @@ def test_bad_series_are_refused_in_words(times: Any, values: Any, words: str) ->
         ({"max_phases": 0}, "at least one phase"),
         ({"exactly": 0}, "at least one phase"),
         ({"min_points": 2}, "at least 3 points"),
+        ({"shape": "hinge", "exactly": 3}, "a hinge has two phases"),
         ({"shape": "round"}, "'round' is not a shape"),
         ({"by": " , "}, "what to split by"),
     ],
@@ -209,3 +210,4 @@ def test_what_is_no_series_is_refused_in_words() -> None:
         gn.phases(3)
     with pytest.raises(GnomonError, match="too few for 9 phases"):
         _phases(_noise(1, points=20), exactly=9)
+    assert len(_phases(_noise(1, points=20), max_phases=10**9)) == 1

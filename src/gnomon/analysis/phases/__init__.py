@@ -114,7 +114,9 @@ class _Options:
             raise UsageError("there is at least one phase: ask for 1 or more.")
         if self.min_points < 3:
             raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
-        self.shapes(only_rates=False)
+        shapes = self.shapes(only_rates=False)
+        if shapes == (Shape.HINGE,) and (self.exactly or 1) > 2:
+            raise UsageError("a hinge has two phases: ask for fewer, or take lines.")
 
     def shapes(self, *, only_rates: bool) -> tuple[Shape, ...]:
         """Return the shapes to try for these series."""

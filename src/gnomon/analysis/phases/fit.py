@@ -51,6 +51,7 @@ def problem(x: Floats, rows: list[Floats], least: int) -> Problem:
 
 def choices(given: Problem, shapes: tuple[Shape, ...], most: int) -> list[Choice]:
     """Return the best partition for each number of phases and shape, the best criterion first."""
+    most = min(most, given.x.size // given.least)  # more would not find room
     found: list[Choice] = []
     for shape in shapes:
         if shape is Shape.HINGE:

@@ -64,7 +64,7 @@ class Observed:
 
 def observe(recording: Recording, by: tuple[str, ...], run: int | None) -> Observed:
     """Return the run that has the series to split by: the first, unless one is named."""
-    names = _chosen(recording, by)
+    names = resolve(recording, by)
     listed = ", ".join(f"'{name.replace(chr(39), chr(39) * 2)}'" for name in names)
     pairs = recording.sql(
         f"SELECT DISTINCT run, batch FROM readings WHERE event IN ({listed}) ORDER BY run, batch"
@@ -116,10 +116,6 @@ def series_of(observed: Observed, names: tuple[str, ...]) -> tuple[PhaseSeries, 
 
 def resolve(recording: Recording, by: tuple[str, ...]) -> tuple[str, ...]:
     """Return the recording's own names of the events to split by."""
-    return _chosen(recording, by)
-
-
-def _chosen(recording: Recording, by: tuple[str, ...]) -> tuple[str, ...]:
     known = [info.name for info in recording.events]
     found: dict[str, None] = {}
     for name in by:

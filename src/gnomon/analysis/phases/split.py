@@ -23,7 +23,7 @@ _FREE_RATIO, _HINGE_RATIO = 7.35, 3.84
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The choice that was made, its breaks, the fits of each phase, and the reasons."""
+    """The choice that was made, its breaks, and the reasons."""
 
     choice: Choice
     choices: tuple[Choice, ...]

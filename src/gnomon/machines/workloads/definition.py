@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -43,8 +44,8 @@ class Parameter:
     type: ParameterType
     default: str
     help: str
-    minimum: float | None = None
-    maximum: float | None = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
     choices: tuple[str, ...] = ()
     unit: str = ""
 
@@ -54,9 +55,9 @@ class Parameter:
             return self._choice(text)
         value = plain_number(self.type, text)
         if self.minimum is not None and value < self.minimum:
-            raise UsageError(f"must be at least {self.minimum:.15g}, not {text}")
+            raise UsageError(f"must be at least {self.minimum}, not {text}")
         if self.maximum is not None and value > self.maximum:
-            raise UsageError(f"must be at most {self.maximum:.15g}, not {text}")
+            raise UsageError(f"must be at most {self.maximum}, not {text}")
         return value
 
     def _choice(self, text: str) -> int:
@@ -108,7 +109,7 @@ def _real(text: str) -> float:
         value = float(text)
     except ValueError:
         raise UsageError(f"value '{text}' is not a number") from None
-    if value != value or abs(value) == float("inf"):
+    if not math.isfinite(value):
         raise UsageError(f"value '{text}' is not a number to calculate with")
     return value
 
@@ -194,7 +195,7 @@ def _parameter(section: Section, name: str) -> Parameter:
     return parameter
 
 
-def _limit(section: Section, key: str, kind: ParameterType) -> float | None:
+def _limit(section: Section, key: str, kind: ParameterType) -> int | float | None:
     section.asked.add(key)
     value = section.data.get(key)
     if value is None:

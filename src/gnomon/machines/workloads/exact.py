@@ -232,18 +232,18 @@ def _spmv(tally: Tally, v: Values, layout: Layout) -> bool:
         stores = rows + filled + 2 * nonzeros + 2 * rows
         tally.add(stores, stores=1)
         tally.loops(5 * filled, stores)
-    for _round in range(v["iterations"]):
-        tally.add(runs + rows, loads=1)
-        tally.add(rows, stores=1)
-        tally.loops(runs, rows, 2)
-        integers = v["kernel"] == 2
-        tally.add(nonzeros, loads=3)
-        tally.add(nonzeros, **{"multiply" if integers else "fp_multiply": 1})
-        tally.add(nonzeros, **{"integer" if integers else "fp_add": 1})
-        tally.loops(rows, nonzeros)
-        if v["balance"] == 2:
-            tally.add(runs + threads, atomics=1)
-            tally.loops(threads, runs + threads, 2)
+    rounds = v["iterations"]
+    tally.add((runs + rows) * rounds, loads=1)
+    tally.add(rows * rounds, stores=1)
+    tally.loops(runs * rounds, rows * rounds, 2)
+    integers = v["kernel"] == 2
+    tally.add(nonzeros * rounds, loads=3)
+    tally.add(nonzeros * rounds, **{"multiply" if integers else "fp_multiply": 1})
+    tally.add(nonzeros * rounds, **{"integer" if integers else "fp_add": 1})
+    tally.loops(rows * rounds, nonzeros * rounds)
+    if v["balance"] == 2:
+        tally.add((runs + threads) * rounds, atomics=1)
+        tally.loops(threads * rounds, (runs + threads) * rounds, 2)
     return True
 
 

@@ -99,7 +99,10 @@ def _programme(request: Request, bench: Bench, run: ExecutionRun) -> Programmed 
         return request.event.description or "there is no such event"
     programmed = Programmed(request.label, event, modes_of(request.modifiers))
     reason = why_not(bench.pmu, event, programmed.modes) or run.refusal(programmed)
-    return reason or misfit(bench.pmu, [programmed]) or programmed
+    reason = reason or misfit(bench.pmu, [programmed])
+    if not reason:
+        run.admit(programmed)
+    return reason or programmed
 
 
 def _judge(request: Request, programmed: Programmed, value: int, threads: int) -> Availability:

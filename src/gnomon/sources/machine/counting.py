@@ -13,11 +13,11 @@ from gnomon.machines.pmu.programming import Programmed, misfit, modes_of, why_no
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Closing, Snapshot
 from gnomon.sources.machine.naming import find_event
-from gnomon.sources.machine.targets import prepare
 
 if TYPE_CHECKING:
     from gnomon.events.model import Group, Request
-    from gnomon.sources.base import Target
+    from gnomon.machines.ledger import Ledger
+    from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Bench
 
 _PIECE = 0.1  # seconds of real time after which somebody may want to interrupt
@@ -29,10 +29,8 @@ class MachineCounting(Closing):
     Times are simulated nanoseconds since the start.
     """
 
-    without_process = True
-
     def __init__(
-        self, groups: Sequence[Group], target: Target, bench: Bench, *, exact: bool = False
+        self, groups: Sequence[Group], run: Run, bench: Bench, *, exact: bool = False
     ) -> None:
         self.warnings: list[str] = []
         self.requests: tuple[Request, ...] = tuple(r for group in groups for r in group)
@@ -42,7 +40,7 @@ class MachineCounting(Closing):
         self._state = "ready"
         self._bank: Bank | None = None
         self._final: Snapshot | None = None
-        self._run = prepare(bench, target)
+        self._run = run
         try:
             self._groups = [members for group in groups if (members := self._admit(group))]
             if exact:
@@ -64,6 +62,7 @@ class MachineCounting(Closing):
                 self._refused[request.label] = reason
                 self.warnings.append(f"{request.label} is not-supported: {reason}")
             else:
+                self._run.admit(programmed)
                 members.append(programmed)
         return tuple(members)
 
@@ -75,7 +74,7 @@ class MachineCounting(Closing):
         except UsageError:
             return None, request.event.description or f"{pmu.title} has no such event"
         programmed = Programmed(request.label, event, modes_of(request.modifiers))
-        reason = self._run.refusal(programmed) or why_not(pmu, event, programmed.modes)
+        reason = why_not(pmu, event, programmed.modes) or self._run.refusal(programmed)
         return programmed, reason
 
     def _refuse_the_inexact(self) -> None:
@@ -100,6 +99,11 @@ class MachineCounting(Closing):
             Reading(now, label, "process", None, 0, 0, Status.NOT_SUPPORTED)
             for label in self._refused
         )
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a real program runs, which gets signals of the terminal by itself."""
+        return self._run.has_process
 
     @property
     def exit_status(self) -> int | None:
@@ -134,6 +138,12 @@ class MachineCounting(Closing):
             self._final = self._snapshot()
             self._state = "stopped"
             return self._final
+
+    def truth(self) -> Ledger:
+        """Return everything that the machine has counted, to judge by what the counters say."""
+        with self._lock:
+            self._require("read", "running", "stopped")
+            return self._run.ledger()
 
     def _snapshot(self) -> Snapshot:
         assert self._bank is not None

@@ -13,6 +13,7 @@ from gnomon.events.model import Scope
 from gnomon.machines.execution import Execution
 from gnomon.machines.ledger import ALL_MODES
 from gnomon.machines.pmu.recipes import absent, evaluate, recipe
+from gnomon.machines.program import Observed
 from gnomon.machines.watches import LatencyWatch
 from gnomon.sources.base import Closing
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from gnomon.machines.watches import Watch
     from gnomon.sources.sampling import MappedFile
 
+_NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted
 _SEEN = {
     "references": "its loads and stores",
     "instructions": "all its instructions",
@@ -38,6 +40,7 @@ _SEEN = {
 class Run(Closing):
     """Something that goes on in simulated time when it is told to."""
 
+    has_process = False
     exit_status: int | None = None
 
     @property
@@ -65,6 +68,13 @@ class Run(Closing):
     @abstractmethod
     def refusal(self, programmed: Programmed) -> str:
         """Return why an event cannot be counted in this run, empty when it can."""
+
+    def admit(self, programmed: Programmed) -> None:
+        """Prepare what it takes to count an event; before the beginning."""
+
+    def ledger(self) -> Ledger:
+        """Return everything that the machine has counted."""
+        raise UsageError("a signal has no machine behind it: its truth is its own.")
 
     def interrupt(self, signal: int) -> None:
         """End it as a signal would."""
@@ -158,9 +168,14 @@ class ExecutionRun(Run):
                 return reason
         for need in sorted(event.needs - self.program.observed):
             return f"{self.program.name} does not let the machine see {_SEEN[need]}"
-        if event.latency:
-            self._latency.setdefault(programmed.label, self.watch(_latency_watch(programmed)))
         return ""
+
+    def admit(self, programmed: Programmed) -> None:
+        """Prepare what it takes to count an event."""
+        threshold = programmed.event.threshold
+        if programmed.event.latency and threshold is not None:
+            watch = LatencyWatch(threshold, _NEVER, programmed.modes)
+            self._latency[programmed.label] = self.watch(watch)
 
     def look(self, programmed: Programmed) -> Mapping[str, int]:
         """Return how often an event happened so far, in each place."""
@@ -169,12 +184,16 @@ class ExecutionRun(Run):
             return {"system" if event.scope is Scope.SYSTEM else "process": event.constant}
         if event.latency:
             return {"process": self.execution.counted(self._latency[programmed.label])}
-        if self._ledger is None:
-            self._ledger = self.execution.ledger()
-        totals = evaluate(event, self._machine, self._ledger, programmed.modes)
+        totals = evaluate(event, self._machine, self.ledger(), programmed.modes)
         if event.scope is Scope.THREAD and self.program.dynamic:
             totals = totals[: self._born()]
         return _by_place(event.scope, totals, self._machine)
+
+    def ledger(self) -> Ledger:
+        """Return everything that the machine has counted."""
+        if self._ledger is None:
+            self._ledger = self.execution.ledger()
+        return self._ledger
 
     def _born(self) -> int:
         """Return how many threads there were so far: room is kept for many more."""
@@ -185,12 +204,6 @@ class ExecutionRun(Run):
         """Give everything back; may be called again."""
         if self._execution is not None:
             self._execution.close()
-
-
-def _latency_watch(programmed: Programmed) -> LatencyWatch:
-    threshold = programmed.event.threshold
-    assert threshold is not None
-    return LatencyWatch(threshold, modes=programmed.modes)
 
 
 def _by_place(scope: Scope, values: Sequence[int], machine: Machine) -> dict[str, int]:
@@ -208,6 +221,8 @@ def _by_place(scope: Scope, values: Sequence[int], machine: Machine) -> dict[str
 
 class TracedRun(ExecutionRun):
     """A real program whose references are simulated while it runs."""
+
+    has_process = True
 
     def __init__(
         self,
@@ -229,9 +244,17 @@ class TracedRun(ExecutionRun):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is to be said about the trace."""
-        slow = "it is traced by valgrind, which is slow: compile it with `gnomon cc` if you can"
-        own = (slow,) if self._traced.method == "lackey" else ()
-        return (*own, *(text.removesuffix(".") for text in self._traced.warnings))
+        name = self.program.name
+        texts = [text.removesuffix(".") for text in self._traced.warnings]
+        if self._traced.method == "lackey":
+            texts.append(
+                f"{name} is traced by valgrind, which is slow: compile it with `gnomon cc`"
+            )
+        if Observed.INSTRUCTIONS not in self.program.observed:
+            texts.append(
+                f"the machine sees the loads and stores of {name} only: times leave out the rest"
+            )
+        return tuple(texts)
 
     def begin(self) -> None:
         """Build the machine and let the program run."""

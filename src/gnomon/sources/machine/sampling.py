@@ -18,7 +18,6 @@ from gnomon.machines.watches import LatencyWatch, OverflowWatch
 from gnomon.sources.base import Closing
 from gnomon.sources.machine.naming import find_event
 from gnomon.sources.machine.runs import ExecutionRun
-from gnomon.sources.machine.targets import prepare
 from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.machines.watches import Watch
-    from gnomon.sources.base import Target
+    from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Bench
 
 _PIECE = 0.05  # seconds of real time between looks, so that no sample has to be dropped
@@ -51,10 +50,9 @@ class MachineSampler(Closing):
     and otherwise that of the function.
     """
 
-    def __init__(self, samplings: Sequence[Sampling], target: Target, bench: Bench) -> None:
+    def __init__(self, samplings: Sequence[Sampling], run: Run, bench: Bench) -> None:
         if not samplings:
             raise UsageError("nothing to sample: name at least one event.")
-        run = prepare(bench, target)
         if not isinstance(run, ExecutionRun):
             raise UsageError("a signal has no places to sample: count it, or run a workload.")
         self._run = run
@@ -69,7 +67,7 @@ class MachineSampler(Closing):
             if reason := misfit(bench.pmu, self._events):
                 raise NotSupportedError(f"the events cannot all be sampled: {reason}.")
             self._watches = {
-                run.watch(self._watch(each, sampling.amount)): number
+                run.watch(self._watch(each, sampling)): number
                 for number, (each, sampling) in enumerate(
                     zip(self._events, self._samplings, strict=True)
                 )
@@ -82,17 +80,20 @@ class MachineSampler(Closing):
         request, pmu = sampling.request, self._bench.pmu
         event = find_event(pmu, request.event.name)
         programmed = Programmed(request.label, event, modes_of(request.modifiers))
-        reason = self._run.refusal(programmed) or why_not(pmu, event, programmed.modes)
+        reason = why_not(pmu, event, programmed.modes) or self._run.refusal(programmed)
         if not reason and event.scope is not Scope.THREAD:
             reason = f"it counts for a whole {event.scope}, and no thread is to blame"
         if not reason and (event.constant is not None or any(t.sign < 0 for t in event.terms)):
             reason = "its count does not only grow with what happens"
         if reason := reason or event.no_overflow:
             raise NotSupportedError(f"'{request.label}' cannot be sampled: {reason}.")
+        self._run.admit(programmed)
         return programmed
 
-    def _watch(self, programmed: Programmed, period: int) -> Watch:
-        event, pmu = programmed.event, self._bench.pmu
+    def _watch(self, programmed: Programmed, sampling: Sampling) -> Watch:
+        event, pmu, period = programmed.event, self._bench.pmu, sampling.amount
+        if sampling.period is None:
+            raise UsageError(f"'{programmed.label}' is sampled by period here: give one.")
         if period > pmu.longest_threshold:
             raise UsageError(
                 f"a period of {period:,} for '{programmed.label}' does not fit its counter: "

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.model import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.machines.pmu.description import load_pmu
 from gnomon.machines.pmu.model import Unit
-from gnomon.recording.model import Provenance
+from gnomon.recording.model import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
 from gnomon.sources.machine.naming import find_event
-from gnomon.sources.machine.targets import Bench
+from gnomon.sources.machine.targets import Bench, prepare, run_program
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.program import Program
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
+
+_UNCORE = "uncore"
 
 
 class MachineSource:
@@ -87,26 +91,38 @@ class MachineSource:
 
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
         """Return in how few runs all of these can be counted on the machine's counters."""
-        from gnomon.sources.machine.planning import plan_runs
+        from gnomon.events import planner
 
-        return plan_runs(self.pmu, requests, anchors)
+        pmu = self.pmu
+        core = planner.Pmu(
+            pmu.name, pmu.general, len(pmu.fixed), pmu.width, same_modes=pmu.same_modes
+        )
+        uncore = planner.Pmu(_UNCORE, pmu.uncore)
+        wanted = [replace(request, event=self._seated(request.event)) for request in requests]
+        return planner.plan(wanted, core, uncore, anchors=anchors)
+
+    def _seated(self, event: Event) -> Event:
+        """Return an event with the unit that counts it, for the planner."""
+        if find_event(self.pmu, event.name).unit is Unit.UNCORE:
+            return replace(event, encoding=PerfEncoding(_UNCORE, 0, 0))
+        return event
 
     def anchors(self) -> tuple[Request, ...]:
-        """Return what has a counter of its own: the cycles, or else the time on a CPU."""
-        free = [
-            *self.pmu.fixed,
-            *(n for n, e in self.pmu.events.items() if e.unit is Unit.SOFTWARE),
-        ]
-        for name in ("cycles", "task-clock"):
-            if name in free:
-                return (Request(self.pmu.events[name].event),)
+        """Return nothing: with the same seed all runs are the same."""
         return ()
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
     ) -> MachineCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
-        return MachineCounting(groups, target, self._bench, exact=exact)
+        return MachineCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
+
+    def open_program(
+        self, groups: Sequence[Group], program: Program, *, exact: bool = False
+    ) -> MachineCounting:
+        """Set up a measurement of a program that was made in Python."""
+        run = run_program(self._bench, program)
+        return MachineCounting(groups, run, self._bench, exact=exact)
 
     def sample(
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
@@ -115,7 +131,13 @@ class MachineSource:
         from gnomon.sources.machine.sampling import MachineSampler
 
         del pages
-        return MachineSampler(samplings, target, self._bench)
+        return MachineSampler(samplings, prepare(self._bench, target), self._bench)
+
+    def sample_program(self, samplings: Sequence[Sampling], program: Program) -> MachineSampler:
+        """Set up sampling of a program that was made in Python."""
+        from gnomon.sources.machine.sampling import MachineSampler
+
+        return MachineSampler(samplings, run_program(self._bench, program), self._bench)
 
     def provenance(self, target: Target) -> Provenance:
         """Return which machine is simulated, with which seed, and what runs on it."""
@@ -132,7 +154,7 @@ class MachineSource:
             machine=self.machine.name,
             gnomon=__version__,
             python=sys.version.split(maxsplit=1)[0],
-            clock="simulated",
+            clock=SIMULATED_CLOCK,
             created=utc_now(),
             seed=self.seed,
         )

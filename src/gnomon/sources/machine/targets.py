@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.model import Machine
     from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.program import Program
     from gnomon.sources.base import Target
     from gnomon.sources.machine.runs import Run
 
@@ -50,13 +51,18 @@ def prepare(bench: Bench, target: Target) -> Run:
     return _traced(bench, target)
 
 
-def _workload(bench: Bench, command: Command) -> Run:
-    from gnomon.machines.workloads import build, parse_workload
+def run_program(bench: Bench, program: Program) -> Run:
+    """Return a program to be run on a machine, not begun yet."""
     from gnomon.sources.machine.runs import ExecutionRun
 
-    name, parameters = parse_workload(command.argv)
-    program = build(name, parameters, seed=bench.seed)
     return ExecutionRun(bench.machine, program, seed=bench.seed, options=bench.options)
+
+
+def _workload(bench: Bench, command: Command) -> Run:
+    from gnomon.machines.workloads import build, parse_workload
+
+    name, parameters = parse_workload(command.argv)
+    return run_program(bench, build(name, parameters, seed=bench.seed))
 
 
 def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:

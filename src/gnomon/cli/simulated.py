@@ -1,0 +1,48 @@
+"""Options of the commands that can count on a simulated machine."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.sources.machine import MachineSource
+
+_LARGEST_SEED = 2**63 - 1
+
+
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a simulated machine."""
+    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
+    parser.add_argument(
+        "--preset-profile", metavar="NAME", help="which of the machine's tables of portable names"
+    )
+
+
+def machine_source(options: argparse.Namespace) -> MachineSource | None:
+    """Return the simulated machine that was chosen, None when the host is meant."""
+    if options.on is None:
+        for option in ("seed", "preset_profile"):
+            if getattr(options, option) is not None:
+                raise UsageError(
+                    f"--{option.replace('_', '-')} is for simulated machines: give --on as well."
+                )
+        return None
+    if getattr(options, "source", None) not in (None, "machine"):
+        raise UsageError(
+            "--source counts on this host and --on on a simulated machine: choose one."
+        )
+    from gnomon.sources.machine import MachineSource
+
+    seed = 1 if options.seed is None else checked_seed(options.seed)
+    return MachineSource(options.on, seed=seed, profile=options.preset_profile)
+
+
+def checked_seed(seed: int) -> int:
+    """Return a seed, or complain about one that makes no sense."""
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise UsageError(f"seed {seed} is out of range: choose one from 0 to 2^63 - 1.")
+    return seed
