@@ -20,6 +20,8 @@ COMMANDS = {
     "events": "list events, look one up, or see which can be counted here",
     "survey": "measure every event over a program and say which matter",
     "count": "count events while a program runs",
+    "compare": "say what changed between two versions of a program",
+    "scale": "find out how events grow with a parameter",
     "record": "count events over time into a recording",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
