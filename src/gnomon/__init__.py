@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
     from gnomon.analysis.phases import PhaseSeries, phases
+    from gnomon.analysis.scaling import scale, scale_models
+    from gnomon.analysis.survey import survey
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
@@ -39,11 +42,15 @@ _HOMES = {
     "Recording": "gnomon.recording",
     "RecordingWriter": "gnomon.recording",
     "Thread": "gnomon.sources.base",
+    "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "scale": "gnomon.analysis.scaling",
+    "scale_models": "gnomon.analysis.scaling",
+    "survey": "gnomon.analysis.survey",
 }
 
 __all__ = [
@@ -58,11 +65,15 @@ __all__ = [
     "Recording",
     "RecordingWriter",
     "Thread",
+    "compare",
     "count",
     "diagnose",
     "phases",
     "profile",
     "region",
+    "scale",
+    "scale_models",
+    "survey",
 ]
 
 

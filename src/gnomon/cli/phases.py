@@ -17,6 +17,7 @@ import argparse
 import sys
 
 from gnomon.analysis.phases import INTERVAL, MAX_PHASES, MIN_POINTS, PhasesResult, Shape, phases
+from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.errors import UsageError
 from gnomon.sources.base import Command
 
@@ -53,11 +54,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    add_html_option(parser)
     parser.set_defaults(argv=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run or open, split, show; returns the program's exit status."""
+    check_html(options)
     result = phases(
         _subject(options),
         options.by,
@@ -72,6 +75,9 @@ def run(options: argparse.Namespace) -> int:
         overwrite=options.force,
     )
     _show(result, options)
+    from gnomon.views.report.assemble import phases_page
+
+    write_html(options, lambda: phases_page(result))
     return result.exit_status or (130 if result.interrupted else 0)
 
 

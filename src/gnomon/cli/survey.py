@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,12 +46,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", metavar="REC", help="make the runs that a survey lacks")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     parser.add_argument("--all", action="store_true", help="show all events, and why some do not")
+    add_html_option(parser)
     parser.set_defaults(argv=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Survey, or show a survey that was made before."""
+    check_html(options)
     result = _result(options)
+    from gnomon.views.report.assemble import survey_page
     from gnomon.views.survey import print_survey, survey_as_json
 
     if options.json:
@@ -72,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"warning: {text}", file=sys.stderr)
         if options.recording is None:
             print(f"  recorded in {result.path}")
+    write_html(options, lambda: survey_page(result))
     return 0 if result.complete else 130
 
 

@@ -113,7 +113,10 @@ class EventInfo:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One execution of the measured program, or one stretch of watching."""
+    """One execution of the measured program, or one stretch of watching.
+
+    `parameters` holds what was put into the command for this run, name by name, as text.
+    """
 
     run: int
     batch: int = 0
@@ -121,6 +124,7 @@ class RunInfo:
     end: int = 0
     exit_status: int | None = None
     started_at: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

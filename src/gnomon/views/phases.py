@@ -52,14 +52,14 @@ def _print_plot(result: PhasesResult, series: PhaseSeries, stream: TextIO) -> No
         end=edges[-1],
         columns=_COLUMNS,
     )
-    top, bottom = _quantity(high, series.unit), _quantity(low, series.unit)
+    top, bottom = quantity_text(high, series.unit), quantity_text(low, series.unit)
     margin = max(len(top), len(bottom))
     stream.write(f"  {series.name}\n")
     for number, line in enumerate(lines):
         label = top if number == 0 else bottom if number == len(lines) - 1 else ""
         stream.write(f"  {label:>{margin}} {line}\n")
     stream.write(f"  {'':>{margin}} {ruler(edges, _COLUMNS)}\n")
-    ends = _time(edges[0], result), _time(edges[-1], result)
+    ends = time_text(edges[0], result), time_text(edges[-1], result)
     stream.write(f"  {'':>{margin}} {ends[0]}{ends[1]:>{_COLUMNS - len(ends[0])}}\n\n")
 
 
@@ -75,8 +75,8 @@ def _phase_table(result: PhasesResult) -> Table:
     columns.append(Column("begins between", right=True))
     table = Table(columns)
     for number, phase in enumerate(result.phases):
-        cells = [str(number + 1), *(_time(t, result) for t in (phase.start, phase.end))]
-        cells.append(_time(phase.duration, result))
+        cells = [str(number + 1), *(time_text(t, result) for t in (phase.start, phase.end))]
+        cells.append(time_text(phase.duration, result))
         for series, fit in zip(result.series, phase.fits, strict=True):
             cells += _fit_cells(series, fit, result)
         before = result.breaks[number - 1] if number else None
@@ -91,13 +91,13 @@ def _heading(series: PhaseSeries) -> str:
 
 def _fit_cells(series: PhaseSeries, fit: PhaseFit, result: PhasesResult) -> tuple[str, str]:
     if series.is_rate:
-        return _quantity((fit.first + fit.last) / 2, fit.unit), ""
+        return quantity_text((fit.first + fit.last) / 2, fit.unit), ""
     per = "/s" if result.time_unit == "ns" else ""
-    return _signed(fit.growth, fit.unit), _signed(fit.slope, fit.unit) + per
+    return signed_text(fit.growth, fit.unit), signed_text(fit.slope, fit.unit) + per
 
 
 def _between(found: Break, result: PhasesResult) -> str:
-    return f"{_time(found.low, result)} and {_time(found.high, result)}"
+    return f"{time_text(found.low, result)} and {time_text(found.high, result)}"
 
 
 def _count_table(result: PhasesResult) -> Table:
@@ -108,12 +108,13 @@ def _count_table(result: PhasesResult) -> Table:
     for rows in zip(*(phase.counts for phase in result.phases), strict=True):
         cells = [rows[0].event]
         for count in rows:
-            cells += [_count(count), _rate(count)]
+            cells += [count_text(count), rate_text(count)]
         table.add(*cells)
     return table
 
 
-def _count(count: PhaseCount) -> str:
+def count_text(count: PhaseCount) -> str:
+    """Return what an event counted in a phase, or why it has no value."""
     if count.value is None:
         return str(count.status)
     mark = "~ " if count.status is Status.SCALED else ""
@@ -121,7 +122,8 @@ def _count(count: PhaseCount) -> str:
     return mark + format_value(value, count.unit)
 
 
-def _rate(count: PhaseCount) -> str:
+def rate_text(count: PhaseCount) -> str:
+    """Return how often an event happened a second, empty where that is not known."""
     if count.rate is None:
         return ""
     if count.unit == "ns":
@@ -129,19 +131,22 @@ def _rate(count: PhaseCount) -> str:
     return f"{format_si(count.rate, 3)}{count.unit}/s"
 
 
-def _time(time: float, result: PhasesResult) -> str:
+def time_text(time: float, result: PhasesResult) -> str:
+    """Return a time with the unit that the result has."""
     return format_duration(time) if result.time_unit == "ns" else f"{time:.6g}"
 
 
-def _quantity(value: float, unit: str) -> str:
+def quantity_text(value: float, unit: str) -> str:
+    """Return a value of a series with its unit."""
     if unit == "ns/s":
         return f"{value / 1e9:.3g} CPUs"
     text = format_si(value, 4)
     return f"{text}{unit}" if text[-1:].isalpha() or not unit else f"{text} {unit}"
 
 
-def _signed(value: float, unit: str) -> str:
-    return ("+" if value > 0 else "") + _quantity(value, unit)
+def signed_text(value: float, unit: str) -> str:
+    """Return a change with its sign and unit."""
+    return ("+" if value > 0 else "") + quantity_text(value, unit)
 
 
 def phases_as_json(result: PhasesResult) -> dict[str, Any]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TextIO
+
+
+class Colour(StrEnum):
+    """What a row may look like on a screen; a pipe shows none of it."""
+
+    RED = "31"
+    GREEN = "32"
+    YELLOW = "33"
+    DIM = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +33,14 @@ class Table:
     columns: Sequence[Column]
     rows: list[Sequence[str]] = field(default_factory=list)
     title: str = ""
+    colours: dict[int, Colour] = field(default_factory=dict)
 
-    def add(self, *cells: str) -> None:
-        """Add a row."""
+    def add(self, *cells: str, colour: Colour | None = None) -> None:
+        """Add a row, which a terminal may show in a colour."""
         if len(cells) != len(self.columns):
             raise ValueError(f"a row of {len(cells)} cells in a table of {len(self.columns)}")
+        if colour is not None:
+            self.colours[len(self.rows)] = colour
         self.rows.append(cells)
 
     def lines(self) -> list[str]:
@@ -59,6 +72,9 @@ class Table:
         if lines and stream.isatty() and "NO_COLOR" not in os.environ:
             heading = 1 if self.title else 0
             lines[heading] = f"\x1b[1m{lines[heading]}\x1b[0m"
+            for row, colour in self.colours.items():
+                place = heading + 1 + row
+                lines[place] = f"\x1b[{colour}m{lines[place]}\x1b[0m"
         stream.writelines(line + "\n" for line in lines)
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from bokeh.model import Model
 
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section, render_page, write_page
 
@@ -19,9 +20,12 @@ def _page(**options: object) -> Page:
 def _plot() -> Figure:
     from gnomon.views.report.plots import figure
 
-    plot = figure("x", "y")
-    plot.line([1, 2], [3, 4])
-    return Figure("A line.", plot)
+    def draw() -> Model:
+        plot = figure("x", "y")
+        plot.line([1, 2], [3, 4])
+        return plot
+
+    return Figure("A line.", draw)
 
 
 def test_what_is_given_is_escaped() -> None:
@@ -56,7 +60,7 @@ def test_columns_without_content_are_left_out() -> None:
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("before")
-    broken = Page("t", "s", (Section("h", (), (Figure("f", plot=object()),)),))  # type: ignore[arg-type]
+    broken = Page("t", "s", (Section("h", (), (Figure("f", draw=object),)),))  # type: ignore[arg-type]
     with pytest.raises((ValueError, TypeError, AttributeError)):
         write_page(broken, path)
     assert path.read_text() == "before"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.notebook import Shown
 from gnomon.recording.model import Provenance, Status
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PhasesResult:
+class PhasesResult(Shown):
     """The phases of a run, what they were found in, and why there are not more or fewer.
 
     Times are in `time_unit` since `origin`: ns since the start of the run for a recording,

@@ -136,25 +136,12 @@ def _go(
             timeout=seconds,
             on_progress=on_progress,
         )
-        for text in (*outcome.warnings, *_status_warnings(outcome)):
+        for text in outcome.warnings:
             writer.warn(text)
         if outcome.interrupted:
             writer.suspend()
     with Recording.open(writer.path) as recording:
         return survey_of(recording)
-
-
-def _status_warnings(outcome: Outcome) -> tuple[str, ...]:
-    statuses = sorted(status for status in outcome.statuses if status is not None)
-    if len(statuses) > 1:
-        return (f"the command does not always end alike: with status {_list(statuses)}",)
-    if statuses and statuses[0] != 0:
-        return (f"the command ended with status {statuses[0]} in every run",)
-    return ()
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return " and ".join([", ".join(map(str, numbers[:-1])), str(numbers[-1])])
 
 
 def _provenance(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from gnomon.analysis.survey.indicators import Indicator
+from gnomon.analysis.survey.origins import event_prefix
 from gnomon.events.tomlfile import Section, parse_definitions
 
 ESTIMATE = "estimate"
@@ -52,9 +54,13 @@ def shares(indicators: Sequence[Indicator], mean_duration: float) -> dict[str, S
 
     `mean_duration` is that of a run in ns.
     """
+    by_origin: dict[str, dict[str, Indicator]] = defaultdict(dict)
+    for each in indicators:
+        prefix = event_prefix(each.origin)
+        by_origin[each.origin][each.event.removeprefix(prefix)] = each
     found: dict[str, Share] = {}
-    by_name = {each.event: each for each in indicators}
-    for origin, costs in known_costs().items():
+    for origin, by_name in by_origin.items():
+        costs = known_costs().get(origin.partition(":")[0], {})
         counted = {event: (by_name[event].mean or 0.0) for event in costs if event in by_name}
         estimate = sum(
             counted[event] * (costs[event].cycles or 0.0)
@@ -63,8 +69,8 @@ def shares(indicators: Sequence[Indicator], mean_duration: float) -> dict[str, S
         )
         for event, count in counted.items():
             share = _share(costs[event], count, by_name, estimate, mean_duration)
-            if share is not None and by_name[event].origin == origin:
-                found[event] = share
+            if share is not None:
+                found[by_name[event].event] = share
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.notebook import Shown
 from gnomon.analysis.survey.costs import shares
+from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import durations, indicators
 from gnomon.analysis.survey.selection import Fold, Judged, judge
 from gnomon.recording.model import Provenance, RunInfo, Status
@@ -21,7 +22,7 @@ ONE_RUN = "in one run"
 
 
 @dataclass(frozen=True, slots=True)
-class SurveyResult:
+class SurveyResult(Shown):
     """All events of a survey, ranked; `path` is the recording that they come from."""
 
     provenance: Provenance
@@ -78,15 +79,16 @@ class SurveyResult:
         raise KeyError(event)
 
 
-def survey_of(recording: Recording, anchors: Sequence[str] = ()) -> SurveyResult:
+def survey_of(recording: Recording) -> SurveyResult:
     """Return the survey that a recording holds; any recording of whole runs will do."""
     provenance = recording.provenance
     found = indicators(recording.totals(), recording.events, provenance.source)
     times = durations(recording.runs)
     plain = SurveyResult(provenance, (), recording.runs, 0)
+    anchors = anchors_of(provenance.plan).values()
     judged = judge(found, times, shares(found, plain.elapsed), anchors)
     scaled = [each.event for each in judged if each.indicator.status is Status.SCALED]
-    warnings = list(recording.warnings)
+    warnings = [*recording.warnings, *doubts(found, recording.runs, provenance)]
     if scaled:
         warnings.append(
             f"{len(scaled)} events were on a counter for part of the time only: "

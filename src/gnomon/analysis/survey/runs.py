@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gnomon.analysis.survey.batches import Batch, FindSource
 from gnomon.analysis.survey.indicators import RunKey
+from gnomon.analysis.survey.origins import event_prefix
 from gnomon.errors import CommandError
 from gnomon.recording import RecordingWriter
 from gnomon.recording.model import EventInfo, RunInfo
@@ -31,7 +32,6 @@ class Outcome:
 
     interrupted: bool = False
     warnings: list[str] = field(default_factory=list)
-    statuses: set[int | None] = field(default_factory=set)
 
 
 OnProgress = Callable[[Progress], None]
@@ -73,7 +73,6 @@ def carry_out(
         clock.note(batch.origin, time.monotonic() - started)
         _record(writer, measurement, (run, batch), find, mixed=mixed)
         outcome.warnings += [w for w in measurement.warnings if w not in outcome.warnings]
-        outcome.statuses |= {info.exit_status for info in measurement.runs}
     return outcome
 
 
@@ -100,12 +99,6 @@ def _record(
     )
     for made in measurement.runs or [RunInfo(run)]:
         writer.add_run(replace(made, run=run, batch=batch.number))
-
-
-def event_prefix(origin: str) -> str:
-    """Return what tells a simulated machine's events from the host's in one recording."""
-    kind, _, machine = origin.partition(":")
-    return f"{machine}::" if kind == "machine" else ""
 
 
 def _of_origin(info: EventInfo, origin: str, prefix: str, *, simulated: bool) -> EventInfo:

@@ -66,7 +66,8 @@ def judge(
         found = _fold(indicator, varying)
         if found is None and indicator.event not in protected:
             found = _same(indicator, kept)
-        if found is not None and indicator.event not in protected:
+        kept_anyway = indicator.event in protected and indicator.mean
+        if found is not None and not kept_anyway:
             folded.append(Judged(indicator, *found))
         else:
             kept.append(indicator)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gnomon.errors import GnomonError
 from gnomon.recording.model import Provenance
 from gnomon.units import format_duration
 from gnomon.views.report.page import Page, Section
+from gnomon.views.report.topology import topology_sections
 
 if TYPE_CHECKING:
+    from gnomon.analysis.compare.result import Comparison
+    from gnomon.analysis.phases.model import PhasesResult
+    from gnomon.analysis.scaling.result import Scaling
     from gnomon.analysis.survey.result import SurveyResult
     from gnomon.recording import Recording
 
@@ -22,28 +27,54 @@ def survey_page(result: SurveyResult, *, live: bool = False) -> Page:
     return page_of(
         f"Survey of {command_text(result.provenance)}",
         survey_sections(result),
-        result.provenance,
+        (result.provenance,),
         result.warnings,
         live=live,
     )
 
 
+def compare_page(result: Comparison) -> Page:
+    """Return the report of a comparison."""
+    from gnomon.views.report.compare import compare_sections
+
+    a, b = command_text(result.a), command_text(result.b)
+    title = f"{a} compared with {b}" if a != b else f"Two recordings of {a} compared"
+    return page_of(title, compare_sections(result), (result.a, result.b), result.warnings)
+
+
+def scale_page(result: Scaling) -> Page:
+    """Return the report of scaling."""
+    from gnomon.views.report.scale import scale_sections
+
+    title = f"How {command_text(result.provenance)} grows with {' and '.join(result.parameters)}"
+    return page_of(title, scale_sections(result), (result.provenance,), result.warnings)
+
+
+def phases_page(result: PhasesResult) -> Page:
+    """Return the report of phases."""
+    from gnomon.views.report.phases import phases_sections
+
+    origins = () if result.provenance is None else (result.provenance,)
+    name = command_text(result.provenance) if result.provenance else "a series"
+    return page_of(f"Phases of {name}", phases_sections(result), origins, result.warnings)
+
+
 def page_of(
     title: str,
     sections: Sequence[Section],
-    provenance: Provenance,
-    warnings: Sequence[str] = (),
+    origins: Sequence[Provenance],
+    warnings: Iterable[str] = (),
     *,
     live: bool = False,
 ) -> Page:
     """Return a page with the facts about where its numbers come from."""
     return Page(
         title=title,
-        subtitle=_subtitle(provenance),
-        sections=tuple(sections),
-        facts=facts(provenance),
+        subtitle=" / ".join(dict.fromkeys(map(_subtitle, origins))),
+        sections=(*sections, *topology_sections(origins)),
+        facts=_joined(origins),
         warnings=tuple(warnings),
-        simulated=provenance.simulated,
+        simulated=any(origin.simulated for origin in origins),
         live=live,
     )
 
@@ -82,6 +113,15 @@ def facts(provenance: Provenance) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in found if text)
 
 
+def _joined(origins: Sequence[Provenance]) -> tuple[tuple[str, str], ...]:
+    """Return the facts of several origins, once where they agree."""
+    found: dict[str, list[str]] = {}
+    for origin in origins:
+        for name, text in facts(origin):
+            found.setdefault(name, []).append(text)
+    return tuple((name, "  /  ".join(dict.fromkeys(texts))) for name, texts in found.items())
+
+
 def report_page(paths: Sequence[str], *, live: bool = False) -> Page:
     """Return the report of one or more recordings."""
     from gnomon.recording import Recording
@@ -97,9 +137,25 @@ def report_page(paths: Sequence[str], *, live: bool = False) -> Page:
         several = len(paths) > 1
         sections += [_named(section, name) for section in found] if several else found
         warnings += [f"{name}: {note}" for note in notes] if several else notes
+    if len(paths) == 2:
+        made, remarks = _comparison(paths[0], paths[1])
+        sections, warnings = [*made, *sections], [*remarks, *warnings]
     title = " and ".join(dict.fromkeys(command_text(origin) for origin in origins))
-    page = page_of(title, sections, origins[0], warnings, live=live)
-    return replace(page, simulated=any(origin.simulated for origin in origins))
+    return page_of(title, sections, origins, dict.fromkeys(warnings), live=live)
+
+
+def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+    """Return what changed between two recordings, or in words why that cannot be said."""
+    from gnomon.analysis.compare import compare
+    from gnomon.views.report.compare import compare_sections
+
+    try:
+        result = compare(a, b, anyway=True)
+    except GnomonError as error:
+        return (), (f"the two are not compared: {error}",)
+    # What is said of each recording by itself stands there already.
+    notes = tuple(text for text in result.warnings if not text.startswith(("A: ", "B: ")))
+    return compare_sections(result), notes
 
 
 def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:

@@ -65,7 +65,7 @@ def _course_section(course: Course, infos: tuple[EventInfo, ...]) -> Section:
         f"Events a second over {format_duration(course.span)} in {course.ticks} slices, each "
         "relative to its own peak; a click on a name hides it."
     )
-    return Section("Course over time", (), (Figure(caption, _course_plot(course, infos)),))
+    return Section("Course over time", (), (Figure(caption, lambda: _course_plot(course, infos)),))
 
 
 def _course_plot(course: Course, infos: tuple[EventInfo, ...]) -> Model:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,11 +63,15 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its caption: an interactive plot, or an SVG text."""
+    """A drawing with its caption: what draws an interactive plot, or an SVG text.
+
+    Of figures that are `half` two stand side by side where there is room.
+    """
 
     caption: str
-    plot: Model | None = None
+    draw: Callable[[], Model] | None = None
     svg: str = ""
+    half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,43 +100,41 @@ class Page:
 
 @dataclass(slots=True)
 class _Plots:
-    """Gathers the plots of a page, whose code goes to its end as one script."""
+    """The plots of a page: a place for each, and the code of all of them for its end."""
 
-    models: dict[str, Model] = field(default_factory=dict)
+    script: str = ""
+    places: dict[int, str] = field(default_factory=dict)  # by the figure's id
 
-    def place(self, plot: Model) -> str:
-        key = f"plot{len(self.models)}"
-        self.models[key] = plot
-        return key
-
-    def components(self) -> tuple[str, dict[str, str]]:
+    @classmethod
+    def of(cls, page: Page) -> _Plots:
         from bokeh.embed import components
 
-        if not self.models:
-            return "", {}
-        script, divs = components(self.models)
-        return str(script), {key: str(div) for key, div in divs.items()}
+        figures = [
+            part
+            for section in page.sections
+            for part in (*section.parts, *section.folded)
+            if isinstance(part, Figure) and part.draw is not None
+        ]
+        if not figures:
+            return cls()
+        models = {str(id(figure)): figure.draw() for figure in figures if figure.draw is not None}
+        script, divs = components(models)
+        return cls(str(script), {int(key): str(div) for key, div in divs.items()})
 
 
 def render_page(page: Page) -> str:
     """Return a report as one HTML text that refers to nothing outside itself."""
     environment = _environment()
-    plots = _Plots()
-    for section in page.sections:
-        for part in (*section.parts, *section.folded):
-            if isinstance(part, Figure) and part.plot is not None:
-                plots.place(part.plot)
-    script, divs = plots.components()
-    by_plot = {id(model): divs[key] for key, model in plots.models.items()}
+    plots = _Plots.of(page)
     return environment.get_template("page.html").render(
         page=page,
         version=__version__,
         style=_asset("page.css"),
         behaviour=_asset("page.js"),
-        bokeh=_bokeh_code() if plots.models else "",
-        plots=script,
+        bokeh=_bokeh_code() if plots.places else "",
+        plots=plots.script,
         is_table=lambda part: isinstance(part, DataTable),
-        drawing=lambda figure: by_plot.get(id(figure.plot), figure.svg),
+        drawing=lambda figure: plots.places.get(id(figure), figure.svg),
     )
 
 
@@ -142,14 +145,17 @@ def write_page(page: Page, path: Path) -> None:
         stream.write(text)
 
 
+def require_report() -> None:
+    """Raise an error that says what to install where a report cannot be made."""
+    for name in ("bokeh", "jinja2"):
+        if find_spec(name) is None:
+            raise NotSupportedError(f"a report needs {name}, which is not installed: {_EXTRA}.")
+
+
 def _environment() -> Environment:
-    try:
-        import bokeh  # noqa: F401
-        from jinja2 import Environment, PackageLoader
-    except ImportError as error:
-        raise NotSupportedError(
-            f"a report needs {error.name}, which is not installed: {_EXTRA}."
-        ) from None
+    require_report()
+    from jinja2 import Environment, PackageLoader
+
     return Environment(
         loader=PackageLoader("gnomon.views.report", "assets"),
         autoescape=True,

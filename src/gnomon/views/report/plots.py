@@ -35,6 +35,7 @@ def figure(
         **options,
     )
     plot.toolbar.logo = None
+    plot.toolbar.autohide = True  # tools are for the pointer, not for paper
     if tooltips:
         from bokeh.models import HoverTool
 
@@ -56,6 +57,56 @@ def figure(
     return plot
 
 
+def value_axis(plot: BokehFigure, unit: str) -> None:
+    """Let the vertical axis show values of an event in units that people read."""
+    from bokeh.models import CustomJSTickFormatter, NumeralTickFormatter
+
+    if unit in _TICKS:
+        plot.yaxis.formatter = CustomJSTickFormatter(code=_TICKS[unit])
+    else:
+        plot.yaxis.formatter = NumeralTickFormatter(format="0.[00] a")
+
+
+_TICKS = {
+    "ns": """
+        const steps = [[6e10, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+        const [size, name] = steps.find(([size]) => Math.abs(tick) >= size) || [1, "ns"];
+        return tick === 0 ? "0" : `${+(tick / size).toPrecision(4)} ${name}`;
+    """,
+    "B": """
+        const steps = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
+        const [size, name] = steps.find(([size]) => Math.abs(tick) >= size) || [1, "B"];
+        return tick === 0 ? "0" : `${+(tick / size).toPrecision(4)} ${name}`;
+    """,
+    "ns/s": "return `${+(tick / 1e9).toPrecision(3)} CPUs`;",
+}
+
+
+def ratio_axis(plot: BokehFigure, low: float, high: float) -> None:
+    """Let a logarithmic horizontal axis show ratios, close to one or far apart."""
+    from bokeh.models import AdaptiveTicker, CustomJSTickFormatter, LogTicker
+
+    wide = high / low > 10
+    ticker = LogTicker() if wide else AdaptiveTicker(desired_num_ticks=6)
+    plot.xaxis.ticker = ticker
+    plot.xgrid.ticker = ticker
+    plot.xaxis.formatter = CustomJSTickFormatter(code="return `×${+tick.toPrecision(3)}`;")
+
+
+def plain_log_axis(axis: Any) -> None:
+    """Let a logarithmic axis show numbers as people write them, not as powers of ten."""
+    from bokeh.models import LogTicker, NumeralTickFormatter
+
+    axis.ticker = LogTicker()
+    axis.formatter = NumeralTickFormatter(format="0.[00]a")
+
+
+def short_names(names: Sequence[str], most: int = 26) -> list[str]:
+    """Return names that leave room for a plot beside them, each still different from the others."""
+    short = [name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}" for name in names]
+    return [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
+
+
 def from_zero() -> DataRange1d:
     """Return a range of an axis that begins at zero."""
     from bokeh.models import DataRange1d
@@ -70,5 +121,7 @@ def style_legend(plot: BokehFigure) -> None:
         legend.border_line_alpha = 0.0
         legend.label_text_color = _GREY
         legend.click_policy = "hide"
+        legend.margin = 0
+        legend.padding = 4
         legend.ncols = 2  # narrow screens have room for two names
         plot.add_layout(legend, "below")

@@ -26,7 +26,7 @@ def survey_sections(result: SurveyResult) -> tuple[Section, ...]:
             Figure(
                 "Estimated share of the program's time, from usual costs of an occurrence: "
                 "an order of importance, not a measurement.",
-                _share_plot(result),
+                lambda: _share_plot(result),
             )
         )
     parts.append(_ranked_table(result))
@@ -65,7 +65,8 @@ def _lead(result: SurveyResult) -> tuple[str, ...]:
 
 
 def _ranked_table(result: SurveyResult) -> DataTable:
-    rows = tuple(_row(each) for each in result.ranked)
+    mixed = len(result.origins()) > 1
+    rows = tuple(_row(each, mixed=mixed) for each in result.ranked)
     return DataTable.of(
         ("event", "mean", "spread", "share", "with time", "source", "what it counts"),
         rows,
@@ -74,7 +75,7 @@ def _ranked_table(result: SurveyResult) -> DataTable:
     )
 
 
-def _row(each: Judged) -> tuple[Cell, ...]:
+def _row(each: Judged, *, mixed: bool) -> tuple[Cell, ...]:
     indicator = each.indicator
     share = each.share
     mark = "~ " if indicator.status is Status.SCALED else ""
@@ -87,7 +88,7 @@ def _row(each: Judged) -> tuple[Cell, ...]:
         if share is not None
         else Cell(""),
         Cell("" if each.correlation is None else f"{each.correlation:+.2f}", each.correlation),
-        Cell(_source(indicator.origin), hint=origin_text(indicator.origin)),
+        Cell(_source(indicator.origin) if mixed else "", hint=origin_text(indicator.origin)),
         Cell(indicator.description),
     )
 
@@ -134,7 +135,7 @@ def _runs_section(result: SurveyResult) -> Section:
         "How long each run took, in the order in which they were made; a slope means that the "
         "machine changed while the survey went on."
     )
-    return Section("How alike the runs were", (), (Figure(caption, _runs_plot(result)),))
+    return Section("How alike the runs were", (), (Figure(caption, lambda: _runs_plot(result)),))
 
 
 def _runs_plot(result: SurveyResult) -> Model:
@@ -143,7 +144,7 @@ def _runs_plot(result: SurveyResult) -> Model:
     plot = figure(
         "run, in order of time",
         "duration in ms",
-        height=260,
+        height=300,
         tooltips=[("run", "@x"), ("took", "@y{0,0.0} ms")],
         y_range=from_zero(),
     )

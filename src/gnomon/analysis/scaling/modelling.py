@@ -1,0 +1,192 @@
+"""From values at points to a model for every event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gnomon.analysis.scaling.choice import Choice, choose
+from gnomon.analysis.scaling.fitting import predicted
+from gnomon.analysis.scaling.knees import find_knees
+from gnomon.analysis.scaling.parameters import FEWEST_VALUES, MOST_PARAMETERS
+from gnomon.analysis.scaling.result import Coefficient, EventScaling, Prediction
+from gnomon.analysis.scaling.uncertainty import PLAUSIBLE, coefficient_bounds, predictions
+from gnomon.errors import UsageError
+
+Array = NDArray[np.float64]
+
+_BLOCK = 2000  # events at a time, which bounds the memory
+
+
+def scale_models(
+    values: ArrayLike,
+    parameters: Mapping[str, ArrayLike],
+    *,
+    events: Sequence[str] | None = None,
+    units: Sequence[str] | None = None,
+    at: Sequence[Sequence[float]] = (),
+    level: float = 0.95,
+) -> tuple[EventScaling, ...]:
+    """Return for every event the model that describes best how it goes with the parameters.
+
+    `values` is points x events, repeated runs being points of their own, with NaN for what
+    is missing; `parameters` gives the value of each at every point. `at` are places to
+    predict. Rows are in the order of the events.
+    """
+    table = np.asarray(values, float)
+    if table.ndim == 1:
+        table = table[:, None]
+    names = tuple(parameters)
+    points = np.column_stack([np.asarray(parameters[name], float) for name in names])
+    _check(table, points, names)
+    labels = [f"event {i}" for i in range(table.shape[1])] if events is None else list(events)
+    marks = [""] * len(labels) if units is None else list(units)
+    places = np.array(at, float).reshape(len(at), len(names))
+    rows: dict[int, EventScaling] = {}
+    for chosen, kept in _alike(table):
+        some_points = points[kept]
+        if len(np.unique(some_points, axis=0)) < FEWEST_VALUES:
+            continue
+        for start in range(0, len(chosen), _BLOCK):
+            block = chosen[start : start + _BLOCK]
+            work = _Block(names, some_points, table[np.ix_(kept, block)], places, level)
+            found = work.rows([labels[i] for i in block], [marks[i] for i in block])
+            rows |= dict(zip(block.tolist(), found, strict=True))
+    return tuple(rows[i] for i in sorted(rows))
+
+
+def _check(values: Array, points: Array, names: Sequence[str]) -> None:
+    if not 1 <= len(names) <= MOST_PARAMETERS:
+        raise UsageError(f"{len(names)} parameters cannot be modelled: give one or two.")
+    if len(values) != len(points):
+        raise UsageError(f"there are {len(values)} rows of values at {len(points)} points.")
+    if not np.isfinite(points).all():
+        raise UsageError("a parameter is not a number somewhere: growth needs numbers.")
+
+
+def _alike(values: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield events that lack the same values, with the rows that they have."""
+    present = np.isfinite(values)
+    patterns, which = np.unique(present, axis=1, return_inverse=True)
+    which = which.ravel()
+    for number, pattern in enumerate(patterns.T):
+        if pattern.any():
+            yield np.flatnonzero(which == number), np.flatnonzero(pattern)
+
+
+class _Block:
+    """Events that were measured at the same points, modelled together."""
+
+    def __init__(
+        self, names: tuple[str, ...], points: Array, values: Array, at: Array, level: float
+    ) -> None:
+        self._names = names
+        self._values = values
+        self._level = level
+        self._parts = choose(points, values)
+        self._points = points
+        self._at = at
+
+    def rows(self, events: Sequence[str], units: Sequence[str]) -> list[EventScaling]:
+        """Return a row an event."""
+        rows: dict[int, EventScaling] = {}
+        for choice, members in self._parts:
+            knees = find_knees(self._points, self._values[:, members], choice)
+            foreseen = _foreseen(choice, self._at, self._level)
+            for number in np.unique(choice.chosen):
+                some = np.flatnonzero(choice.chosen == number)
+                for place, row in self._same_model(choice, int(number), some, members):
+                    event = int(members[place])
+                    rows[event] = replace(
+                        row,
+                        event=events[event],
+                        unit=units[event],
+                        knee=knees.get(place),
+                        predictions=foreseen[place] if foreseen else (),
+                    )
+        return [rows[i] for i in sorted(rows)]
+
+    def _same_model(
+        self, choice: Choice, number: int, some: NDArray[np.intp], members: NDArray[np.intp]
+    ) -> Iterator[tuple[int, EventScaling]]:
+        """Yield rows, without what does not depend on the model, for events of one model."""
+        fitted = choice.fits[number]
+        numbers, reach = (a.tolist() for a in coefficient_bounds(choice, fitted, some, self._level))
+        terms = self._terms(choice, number)
+        r_squared, adjusted = self._r_squared(choice, number, some, members[some])
+        near = choice.criteria[:, some] - choice.criteria[number, some]
+        rivals = (near <= PLAUSIBLE).sum(0)
+        means = choice.data.means.T.tolist()
+        for place, event in enumerate(some.tolist()):
+            yield (
+                event,
+                EventScaling(
+                    event="",
+                    unit="",
+                    model=fitted.model,
+                    coefficients=tuple(
+                        Coefficient(term, c, c - r, c + r)
+                        for term, c, r in zip(terms, numbers[place], reach[place], strict=True)
+                    ),
+                    r_squared=r_squared[place],
+                    adjusted_r_squared=adjusted[place],
+                    noise=choice.data.noise,
+                    alternatives=(
+                        _alternatives(choice, number, near[:, place]) if rivals[place] > 1 else ()
+                    ),
+                    means=tuple(means[event]),
+                    note="no model goes through all points" if choice.by_points[event] else "",
+                ),
+            )
+
+    def _terms(self, choice: Choice, number: int) -> list[str]:
+        model = choice.fits[number].model
+        factors = [self._names[factor.parameter] for _, factor in model.free]
+        symbols = ["a", "b"][: len(factors)]
+        exponents = [f"{symbol} of {name}" for symbol, name in zip(symbols, factors, strict=True)]
+        return ["1", *model.text(self._names, symbols), *exponents]
+
+    def _r_squared(
+        self, choice: Choice, number: int, some: NDArray[np.intp], columns: NDArray[np.intp]
+    ) -> tuple[list[float | None], list[float | None]]:
+        """Return the share of variance explained, plainly and allowing for the numbers fitted."""
+        fitted = choice.fits[number]
+        model = predicted(
+            fitted.model, self._points, fitted.coefficients[some], fitted.exponents[some]
+        ).T
+        values = self._values[:, columns]
+        total = ((values - values.mean(0)) ** 2).sum(0)
+        rest = ((values - model) ** 2).sum(0)
+        freedom = len(values) - fitted.model.size
+        plain: list[float | None] = []
+        adjusted: list[float | None] = []
+        for whole, left in zip(total.tolist(), rest.tolist(), strict=True):
+            known = whole > 0 and bool(fitted.model.terms)
+            plain.append(1 - left / whole if known else None)
+            fair = known and freedom > 0
+            adjusted.append(1 - left / freedom / (whole / (len(values) - 1)) if fair else None)
+        return plain, adjusted
+
+
+def _foreseen(choice: Choice, at: Array, level: float) -> list[tuple[Prediction, ...]]:
+    """Return the predictions of every event, place by place."""
+    if not len(at):
+        return []
+    value, low, high = predictions(choice, at, level)
+    places = [tuple(place) for place in at.tolist()]
+    return [
+        tuple(Prediction(*numbers) for numbers in zip(places, *bounds, strict=True))
+        for bounds in zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]
+
+
+def _alternatives(choice: Choice, number: int, distance: Array) -> tuple[tuple[str, float], ...]:
+    order = np.argsort(distance, kind="stable")
+    return tuple(
+        (choice.fits[i].model.name, float(distance[i]))
+        for i in order
+        if i != number and distance[i] <= PLAUSIBLE
+    )[:3]

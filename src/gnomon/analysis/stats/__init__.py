@@ -1,0 +1,1 @@
+"""Statistics over many events at once: arrays are runs x events, one column an event."""
