@@ -23,10 +23,13 @@ def test_the_public_names_are_these() -> None:
         "Recording",
         "RecordingWriter",
         "Thread",
+        "compare",
         "count",
         "diagnose",
         "profile",
         "region",
+        "scale",
+        "scale_models",
     ]
 
 
