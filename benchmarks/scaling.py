@@ -125,7 +125,7 @@ def _time(peer: Path, rounds: int) -> Iterator[Result]:
 
 
 def _accuracy(peer: Path, noise: float, count: int) -> Iterator[Result]:
-    generator = np.random.default_rng(round(noise * 1000))
+    generator = np.random.default_rng(90_000 + round(noise * 1000))
     for name in CLASSES:
         cases = [generate(name, noise, generator) for _ in range(count)]
         ours = Counter(_classes(cases))[name] / count
