@@ -24,7 +24,7 @@ def generated() -> str:
     """Everything of the page that follows from the definitions."""
     lines = ["| workload | what it is |", "|---|---|"]
     lines += [f"| [`{name}`](#{name}) | {describe(name).title} |" for name in workload_names()]
-    common = describe(workload_names()[0]).parameters[-2:]
+    common = describe(workload_names()[0]).parameters[-3:]
     lines += ["", "Every workload has these parameters, beside its own:", "", *_table(common)]
     for name in workload_names():
         lines += ["", *_section(describe(name), common)]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
 from gnomon.machines.operations import drained
-from gnomon.machines.workloads import ParameterType, build, describe, workload_names
+from gnomon.machines.workloads import build, describe, workload_names
+from gnomon.machines.workloads.definition import PLACES
 from gnomon.machines.workloads.layout import layout
 
 from . import twins_bytemark, twins_loops, twins_numeric, twins_sort, twins_sparse
@@ -118,7 +119,7 @@ def parameters(draw: st.DrawFn, name: str) -> dict[str, str]:
     for parameter in describe(name).parameters:
         if parameter.choices:
             drawn[parameter.name] = draw(st.sampled_from(parameter.choices))
-        elif parameter.type is not ParameterType.PLACEMENT:
+        elif parameter.type not in PLACES:
             drawn[parameter.name] = str(draw(own[parameter.name]))
     return drawn
 

@@ -278,6 +278,15 @@ def test_pages_are_placed_as_asked() -> None:
     assert (c.placement, c.nodes) == (Placement.BIND, (1,))
 
 
+def test_threads_are_bound_as_asked() -> None:
+    assert build("triad", {"threads": "3", "cpus": "8,0-1"}).binding == (8, 0, 1)
+    assert build("triad", {"threads": "3"}).binding is None
+    with pytest.raises(UsageError, match="workload triad: cpus: '0-8' names 9, .* 3 threads"):
+        build("triad", {"threads": "3", "cpus": "0-8"})
+    with pytest.raises(UsageError, match="workload triad: cpus: 'x' is not a list"):
+        build("triad", {"cpus": "x"})
+
+
 def test_arrays_share_no_page() -> None:
     for name in workload_names():
         ranges = build(name, {"size": SMALLEST[name]}).ranges
