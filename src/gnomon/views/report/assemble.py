@@ -154,12 +154,15 @@ def report_page(paths: Sequence[str], *, live: bool = False) -> Page:
 def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """Return what changed between two recordings, or in words why that cannot be said."""
     from gnomon.analysis.compare import compare
+    from gnomon.analysis.runs import ELAPSED
     from gnomon.views.report.compare import compare_sections
 
     try:
         result = compare(a, b, anyway=True)
     except GnomonError as error:
         return (), (f"the two are not compared: {error}",)
+    if all(row.event == ELAPSED.name for row in result.rows):
+        return (), ("the two are not compared: they have no event in common",)
     # What is said of each recording by itself stands there already.
     notes = tuple(text for text in result.warnings if not text.startswith(("A: ", "B: ")))
     return compare_sections(result), notes

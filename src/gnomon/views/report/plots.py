@@ -122,7 +122,6 @@ def style_legend(plot: BokehFigure) -> None:
         legend.border_line_alpha = 0.0
         legend.label_text_color = _GREY
         legend.click_policy = "hide"
-        legend.margin = 0
-        legend.padding = 4
+        legend.update(margin=0, padding=4)
         legend.ncols = 2  # narrow screens have room for two names
         plot.add_layout(legend, "below")

@@ -113,8 +113,8 @@ def _together(result: Scaling) -> tuple[Section, ...]:
     share = float(found.shares[0])
     words = f"{share:.0%} of the variation of all events goes in one direction."
     caption = (
-        "Principal components of the standardised events: each dot is measured, with the "
-        f"value of {' and '.join(result.parameters)} beside it; each line is an event that takes part."
+        "Principal components of the standardised events: each dot is measured, with the value of "
+        f"{' and '.join(result.parameters)} beside it; each line is an event that takes part."
     )
     return (
         Section("What varies together", (words,), (Figure(caption, lambda: _pca_plot(result)),)),
@@ -198,7 +198,7 @@ def _pca_plot(result: Scaling) -> Model:
         }
     )
     plot.segment("x0", "y0", "x1", "y1", source=arrows, color=COLOURS[5], line_width=2)
-    small = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
+    small: dict[str, Any] = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
     plot.text("x1", "y1", "name", source=arrows, text_color=COLOURS[5], **small)
     names = [", ".join(f"{value:g}" for value in point) for point in result.points]
     dots = ColumnDataSource({"x": scores[:, 0].tolist(), "y": scores[:, 1].tolist(), "name": names})
