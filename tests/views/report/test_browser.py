@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gnomon.views.report.assemble import compare_page, phases_page, scale_page, survey_page
-from gnomon.views.report.page import write_page
+from gnomon.views.report.page import Page, write_page
 
 from .results import compare_result, phases_result, scale_result, survey_result
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], Page]] = {
     "survey": lambda: survey_page(survey_result()),
     "compare": lambda: compare_page(compare_result()),
     "scale": lambda: scale_page(scale_result()),
@@ -140,9 +140,9 @@ def test_every_kind_of_report_reacts_to_the_pointer(kind: str, width: int, repor
         limits = "(() => { const p = Bokeh.documents[0].roots()[0]; return p.x_range.end; })()"
         before = page.evaluate(limits)
         middle = box["y"] + box["height"] / 2
-        page.mouse.move(box["x"] + box["width"] * 0.45, middle)
+        page.mouse.move(box["x"] + box["width"] * 0.6, middle)
         page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] * 0.7, middle + 40, steps=8)
+        page.mouse.move(box["x"] + box["width"] * 0.9, middle + 40, steps=8)
         page.mouse.up()
         page.wait_for_function(f"{limits} < {before}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -21,7 +22,7 @@ from gnomon.views.report.plots import short_names
 
 from .results import compare_result, phases_result, scale_result, survey_result
 
-PAGES = {
+PAGES: dict[str, Callable[[], Page]] = {
     "survey": lambda: survey_page(survey_result()),
     "compare": lambda: compare_page(compare_result()),
     "scale": lambda: scale_page(scale_result()),
