@@ -57,20 +57,23 @@ class Case:
     values: Array  # (size, repeat)
 
 
-def generate(name: str, noise: float, generator: np.random.Generator, count: int = 0) -> Case:
+def generate(
+    name: str, noise: float, generator: np.random.Generator, sizes: Array | None = None
+) -> Case:
     """Draw a case that favours neither side.
 
     5 to 8 sizes, doubling from 2, 4, ... or 32; five repeats with multiplicative normal
     noise; a constant from 100 to a million, and a term that grows to between 10 and 1,000
     times it. Exponentials grow by e^3 to e^7 over the sizes.
     """
-    count = count or int(generator.integers(5, 9))
-    sizes = 2.0 ** generator.integers(1, 6) * 2.0 ** np.arange(count)
+    if sizes is None:
+        first, count = generator.integers(1, 6), generator.integers(5, 9)
+        sizes = np.exp2(np.arange(first, first + count, dtype=np.float64))
     level = 10 ** generator.uniform(2, 6)
     term = _term(name, sizes, generator)
     top = 10 ** generator.uniform(1, 3)
     curve = level * (1 + top * term / term.max()) if name != "constant" else level + 0 * sizes
-    scatter = 1 + noise * generator.normal(size=(count, _REPEATS))
+    scatter = 1 + noise * generator.normal(size=(len(sizes), _REPEATS))
     return Case(sizes, curve[:, None] * scatter)
 
 
@@ -99,7 +102,7 @@ def run(effort: Effort) -> Iterator[Result]:
 def _time(peer: Path, rounds: int) -> Iterator[Result]:
     generator = np.random.default_rng(1)
     cases = [
-        Case(2.0 ** np.arange(1, 8), generate(name, 0.02, generator, 7).values)
+        generate(name, 0.02, generator, np.exp2(np.arange(1.0, 8.0)))
         for name in CLASSES * (_TIMED_EVENTS // len(CLASSES))
     ]
     sizes = np.repeat(cases[0].sizes, _REPEATS)
@@ -122,7 +125,7 @@ def _time(peer: Path, rounds: int) -> Iterator[Result]:
 
 
 def _accuracy(peer: Path, noise: float, count: int) -> Iterator[Result]:
-    generator = np.random.default_rng(round(noise * 1000))
+    generator = np.random.default_rng(90_000 + round(noise * 1000))
     for name in CLASSES:
         cases = [generate(name, noise, generator) for _ in range(count)]
         ours = Counter(_classes(cases))[name] / count

@@ -1,5 +1,9 @@
 #include "engine_bindings.hh"
 
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -23,6 +27,42 @@ template <typename T>
 nb::bytes bytes_of(const std::vector<T>& cells) {
     return nb::bytes(reinterpret_cast<const char*>(cells.data()), cells.size() * sizeof(T));
 }
+
+// Operations that are made while they are executed, by another thread of this process.
+class LiveFeed : public Feed {
+  public:
+    void give(nb::bytes ops) {
+        const Op* first = reinterpret_cast<const Op*>(ops.c_str());
+        const std::lock_guard guard(mutex_);
+        ops_.insert(ops_.end(), first, first + ops.size() / sizeof(Op));
+        changed_.notify_all();
+    }
+    void end() {
+        const std::lock_guard guard(mutex_);
+        ended_ = true;
+        changed_.notify_all();
+    }
+    Supply pull(Op* into, size_t room, size_t& given) override {
+        const std::lock_guard guard(mutex_);
+        given = std::min(room, ops_.size());
+        const auto last = ops_.begin() + static_cast<std::ptrdiff_t>(given);
+        std::copy(ops_.begin(), last, into);
+        ops_.erase(ops_.begin(), last);
+        if (!ops_.empty()) return Supply::more;
+        return ended_ ? Supply::ended : Supply::pending;
+    }
+    bool wait(int milliseconds) override {
+        std::unique_lock guard(mutex_);
+        return changed_.wait_for(guard, std::chrono::milliseconds(milliseconds),
+                                 [this] { return ended_ || !ops_.empty(); });
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Op> ops_;
+    bool ended_ = false;
+};
 
 void bind_spec(nb::module_& m) {
     nb::class_<EngineSpec>(m, "EngineSpec", "How a machine executes, times in ticks.")
@@ -91,6 +131,7 @@ void bind_execution(nb::module_& m) {
             [](Engine& engine, uint32_t watch,
                std::vector<std::pair<uint32_t, uint64_t>> weights, uint64_t period,
                uint32_t mode_bits, uint32_t skid, std::vector<uint32_t> tasks) {
+                engine.ledger();  // so that no time from before is counted
                 engine.watches().add(OverflowSpec{watch, mode_bits, period, skid,
                                                   std::move(weights), std::move(tasks)},
                                      engine.tasks());
@@ -105,6 +146,7 @@ void bind_execution(nb::module_& m) {
                     engine.tasks());
             },
             "watch"_a, "threshold"_a, "every"_a, "mode_bits"_a, "tasks"_a)
+        .def("unwatch", [](Engine& engine, uint32_t watch) { engine.watches().remove(watch); })
         .def("samples", [](Engine& engine) { return bytes_of(engine.watches().take()); })
         .def_prop_ro("dropped", [](Engine& engine) { return engine.watches().dropped(); })
         .def("counted",
@@ -131,5 +173,9 @@ void bind_engine(nb::module_& m) {
     bind_spec(m);
     bind_execution(m);
     bind_monitors(m);
+    nb::class_<LiveFeed, Feed>(m, "LiveFeed", "Operations that are made while they are executed.")
+        .def(nb::init<>())
+        .def("give", &LiveFeed::give, "operations"_a, "Add operations, 16 bytes each.")
+        .def("end", &LiveFeed::end, "Say that no more will come.");
     nb::exception<ExecutionError>(m, "ExecutionError", PyExc_RuntimeError);
 }

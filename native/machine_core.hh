@@ -56,6 +56,7 @@ struct Core {
 struct Thread {
     uint32_t id = 0;
     uint32_t core = 0;
+    uint32_t task = 0;  // the software thread that it runs
     Tick time = 0;
     Tick issue = ticks_per_cycle;  // what a reference costs that nobody waits for
     uint64_t* counts = nullptr;    // a row of ThreadCount: of this thread, or of what it runs

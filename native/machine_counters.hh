@@ -26,7 +26,7 @@ namespace gnomon::machine {
 // it that was spent waiting for references that were more than a simple hit.
 #define GNOMON_EXECUTION_COUNTS(X)                                                          \
     X(integer) X(multiply) X(fp_add) X(fp_multiply) X(fp_divide)                            \
-    X(branches_taken) X(branches_not_taken) X(special) X(other)                             \
+    X(branch_taken) X(branch_not_taken) X(special) X(other)                             \
     X(atomics) X(branch_mispredicts) X(split_references) X(traps)                           \
     X(context_switches) X(migrations) X(ticks) X(stall_ticks)
 

@@ -78,6 +78,10 @@ void Engine::arrange(uint32_t actor) {
     } else if (hardware_[actor].task) {
         time = system_.thread(actor).time;
     }
+    act_at(actor, time);
+}
+
+void Engine::act_at(uint32_t actor, Tick time) {
     if (time == never)
         turns_.remove(actor);
     else
@@ -134,19 +138,21 @@ void Engine::take_turn(Tick until) {
         std::min({turns_.end_of_turn(spec_.quantum), system_.next_window(), next_event()});
     // Stopping the relaxed order in the middle of a turn would change what follows.
     if (!spec_.quantum) end = std::min(end, until);
+    // Where work has to stop that concerns nobody else.
+    Tick cut = spec_.quantum ? turn.time - turn.time % spec_.quantum + spec_.quantum : until;
+    cut = std::min(cut, next_noise_);
     if (spec_.pipeline == Pipeline::cmt) {
-        watches_.any() ? run_core<true>(turn.actor, end) : run_core<false>(turn.actor, end);
+        watches_.any() ? run_core<true>(turn.actor, end, cut)
+                       : run_core<false>(turn.actor, end, cut);
     } else {
         if (end_slice(turn.actor)) return;
         const Tick slice_end = hardware_[turn.actor].task->slice_end;
-        const Tick stop =
-            spec_.quantum ? turn.time - turn.time % spec_.quantum + spec_.quantum : until;
-        const Tick cut = std::min({slice_end, next_noise_, stop});
+        cut = std::min(cut, slice_end);
         end = std::min(end, slice_end);
         watches_.any() ? run_thread<true>(turn.actor, end, cut)
                        : run_thread<false>(turn.actor, end, cut);
+        arrange(turn.actor);
     }
-    arrange(turn.actor);
 }
 
 // Pulls the next operations of a task; false when there are none, at least now.

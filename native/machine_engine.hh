@@ -30,6 +30,8 @@ namespace gnomon::machine {
 constexpr size_t instruction_classes =
     static_cast<size_t>(Code::other) - static_cast<size_t>(Code::integer) + 1;
 
+constexpr Tick solo_speed = 1'000'000;
+
 enum class Pipeline : uint8_t {
     simple,  // threads of a core do not disturb each other
     smt,     // all are slower the more there are
@@ -40,7 +42,7 @@ struct EngineSpec {
     Pipeline pipeline = Pipeline::simple;
     uint32_t groups = 1;                             // of a core's strands
     std::array<Tick, instruction_classes> cost{};    // of one instruction to its thread
-    std::vector<uint32_t> speeds;                    // of each of n threads of a core, millionths
+    std::vector<uint32_t> speeds;                    // of each of n threads of a core, in solo_speed
     Tick mispredict = 0;
     uint64_t text_base = 0;       // where the code of site 0 would be
     uint32_t text_bytes = 4;      // of a site
@@ -86,12 +88,21 @@ class Engine {
   private:
     static constexpr size_t units = 2;  // of a core, shared by its groups: LSU and FGU
     static constexpr size_t most_groups = 4;
+    static constexpr size_t most_strands = 16;
     enum class Unit : uint8_t { lsu, fgu, none };
 
     struct Hardware {
         Task* task = nullptr;
         Task* last = nullptr;  // what it ran before
         uint32_t core = 0, node = 0, group = 0;
+    };
+    // Cycles in which strands took turns at simple work, as long as nothing came between.
+    struct Rounds {
+        int64_t first = 0, cycles = 0;
+        uint64_t ready = 0;                           // strands, as bits
+        std::array<uint32_t, most_groups> size{};     // strands of a group
+        std::array<uint32_t, most_strands> rank{};    // of a strand in its group
+        std::array<int64_t, most_strands> issued{};   // its last instruction before
     };
     // A core as the scheduler of tasks and the pipeline see it.
     struct CoreState {
@@ -101,6 +112,7 @@ class Engine {
         // For strands, in cycles:
         int64_t next = 0;  // the first that is not simulated yet
         int64_t busy = 0;  // how many had a strand that could issue
+        Rounds rounds;     // the latest, if they end at `next`
         std::array<std::array<int64_t, most_groups>, units> used{};  // by a group, the last time
     };
     struct Strand {
@@ -129,6 +141,7 @@ class Engine {
     // machine_engine.cc
     uint32_t actor_of(uint32_t hardware) const;
     void arrange(uint32_t actor);
+    void act_at(uint32_t actor, Tick time);
     Tick next_event() const;
     void take_turn(Tick until);
     void look_for_returned();
@@ -154,6 +167,16 @@ class Engine {
     Tick solo_cost(Code code) const {
         return spec_.cost[static_cast<size_t>(code) - static_cast<size_t>(Code::integer)];
     }
+    static uint64_t& class_count(Task& task, Code code) {
+        const size_t number = static_cast<size_t>(code) - static_cast<size_t>(Code::integer);
+        return task.count(
+            static_cast<LedgerCount>(static_cast<size_t>(LedgerCount::integer) + number));
+    }
+    // What costs a thread so much alone, when so many threads of an SMT core run.
+    Tick slowed(Tick cost, uint32_t running) const {
+        const Tick speed = spec_.speeds[running - 1];
+        return std::max<Tick>(1, (cost * solo_speed + speed / 2) / speed);
+    }
     Tick shared_cost(Task& task, const Op& op, uint32_t running);
     template <bool Watched>
     void follow_code(Task& task, Thread& thread, const Op& op) {
@@ -167,7 +190,9 @@ class Engine {
 
     // machine_engine_strand.cc
     template <bool Watched>
-    void run_core(uint32_t core, Tick end);
+    void run_core(uint32_t core, Tick end, Tick cut);
+    template <bool Watched>
+    uint64_t prepare_all(const CoreState& core, int64_t cycle);
     template <bool Watched>
     bool prepare(uint32_t hardware, int64_t cycle);
     Unit unit_of(Code code) const;
@@ -175,9 +200,16 @@ class Engine {
     template <bool Watched>
     void issue(uint32_t hardware, int64_t cycle);
     int64_t next_cycle(const CoreState& core) const;
-    template <bool Watched>
     bool issue_alone(CoreState& core, int64_t cycle, uint64_t ready, Tick end);
-    int64_t issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick end);
+    bool issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick cut);
+    void set_rounds(CoreState& core, int64_t cycles);
+    void rewind(CoreState& core, Tick now);
+    using Chosen = std::array<uint32_t, most_groups>;  // strands, or nowhere
+    void arbitrate(CoreState& core, int64_t cycle, uint64_t ready, Chosen& chosen);
+    // How many cycles begin before a time.
+    static int64_t cycles_before(Tick time) {
+        return time / ticks_per_cycle + (time % ticks_per_cycle > 0);
+    }
 
     // machine_engine_sync.cc: what is no instruction; `gone` when others may act now
     Step control(Task& task, Thread& thread, const Op& op);
@@ -197,6 +229,7 @@ class Engine {
     void run_on(Task& task, uint32_t hardware, Tick now);
     uint32_t idle_place(const Task& task, Tick now) const;
     bool somebody_waits_for(uint32_t hardware) const;
+    bool is_finished(Task& task);
     bool end_slice(uint32_t hardware);
     void change_running(uint32_t hardware, int change, Tick now);
     void process_event();

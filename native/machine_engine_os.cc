@@ -40,8 +40,10 @@ void Engine::run_on(Task& task, uint32_t id, Tick now) {
     Hardware& place = hardware_[id];
     Thread& thread = system_.thread(id);
     thread.time = std::max(thread.time, now);
-    if (spec_.pipeline == Pipeline::cmt)
+    if (spec_.pipeline == Pipeline::cmt) {
+        rewind(cores_[place.core], thread.time);
         thread.time = std::max(thread.time, cores_[place.core].next * ticks_per_cycle);
+    }
     change_running(id, 1, thread.time);
     // Who comes back to find everything as it was need not be switched to.
     if (place.last && place.last != &task) thread.time += spec_.switch_cost;
@@ -53,6 +55,7 @@ void Engine::run_on(Task& task, uint32_t id, Tick now) {
     task.since = thread.time;
     task.slice_end = thread.time + spec_.slice;
     thread.counts = task.rows[static_cast<size_t>(task.mode)];
+    thread.task = task.id;
     place.task = place.last = &task;
     strands_[id].prepared = false;
     ++changes_;
@@ -92,12 +95,16 @@ bool Engine::somebody_waits_for(uint32_t id) const {
     });
 }
 
+bool Engine::is_finished(Task& task) {
+    return task.at == task.filled && !refill(task) && task.feed_ended;
+}
+
 // Whether a task had to go because its time is up and another one waits.
 bool Engine::end_slice(uint32_t id) {
     Task& task = *hardware_[id].task;
     const Tick now = system_.thread(id).time;
     if (now < task.slice_end) return false;
-    if (!somebody_waits_for(id)) {
+    if (!somebody_waits_for(id) || is_finished(task)) {
         task.slice_end += (now - task.slice_end) / spec_.slice * spec_.slice + spec_.slice;
         return false;
     }
@@ -117,7 +124,7 @@ void Engine::change_running(uint32_t id, int change, Tick now) {
     node_running_[place.node] += static_cast<uint32_t>(change);
     group_running_[place.core * most_groups + place.group] += static_cast<uint32_t>(change);
     if (spec_.pipeline != Pipeline::smt || core.running == 0) return;
-    const Tick issue = system_.spec().issue * 1'000'000 / spec_.speeds[core.running - 1];
+    const Tick issue = slowed(system_.spec().issue, core.running);
     for (uint32_t each = core.first; each < core.first + core.threads; ++each)
         system_.thread(each).issue = issue;
 }

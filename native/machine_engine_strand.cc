@@ -29,7 +29,7 @@ int64_t Engine::next_cycle(const CoreState& core) const {
     for (uint32_t id = core.first; id < core.first + core.threads; ++id)
         if (hardware_[id].task) first = std::min(first, system_.thread(id).time);
     if (first == never) return -1;
-    return std::max(core.next, (first + ticks_per_cycle - 1) / ticks_per_cycle);
+    return std::max(core.next, cycles_before(first));
 }
 
 // Executes what is no instruction; whether the strand could then issue one in this cycle.
@@ -89,11 +89,13 @@ void Engine::issue(uint32_t hardware, int64_t cycle) {
     thread.time = std::max(thread.time, (cycle + 1) * ticks_per_cycle);
 }
 
+// Of the strands of a core that can issue and are in a group, who issued longest ago.
 uint32_t Engine::choose_strand(const CoreState& core, uint32_t group, uint64_t ready) const {
+    const uint32_t size = core.threads / spec_.groups;
+    const uint64_t members = ((uint64_t{1} << size) - 1) << (group * size);
     uint32_t chosen = nowhere;
-    for (uint64_t rest = ready; rest; rest &= rest - 1) {
+    for (uint64_t rest = ready & members; rest; rest &= rest - 1) {
         const uint32_t id = core.first + static_cast<uint32_t>(std::countr_zero(rest));
-        if (hardware_[id].group != group) continue;
         if (chosen == nowhere || strands_[id].issued < strands_[chosen].issued) chosen = id;
     }
     return chosen;
@@ -101,7 +103,6 @@ uint32_t Engine::choose_strand(const CoreState& core, uint32_t group, uint64_t r
 
 // A run of instructions at once, while one strand can issue and no other one comes up: nobody
 // competes with it. Whether there was such a run.
-template <bool Watched>
 bool Engine::issue_alone(CoreState& core, int64_t cycle, uint64_t ready, Tick end) {
     if (!std::has_single_bit(ready)) return false;
     const uint32_t id = core.first + static_cast<uint32_t>(std::countr_zero(ready));
@@ -117,7 +118,7 @@ bool Engine::issue_alone(CoreState& core, int64_t cycle, uint64_t ready, Tick en
     const Tick left = limit - 1 - cycle * ticks_per_cycle;
     if (left < cost) return false;
     Thread& thread = system_.thread(id);
-    const uint64_t done = execute<Watched>(
+    const uint64_t done = execute<false>(
         task, thread, op, std::min(op.value, static_cast<uint64_t>(left / cost) + 1), cost);
     const int64_t last = cycle + static_cast<int64_t>(done - 1) * (cost / ticks_per_cycle);
     op.value -= done;
@@ -132,108 +133,161 @@ bool Engine::issue_alone(CoreState& core, int64_t cycle, uint64_t ready, Tick en
 }
 
 // Many cycles at once, while all strands that can issue have integer work of a cycle each and
-// no other one comes up: each group serves its strands in turn. Returns how many cycles.
-int64_t Engine::issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick end) {
-    int64_t cycles = (std::min(end, next_noise_) - 1) / ticks_per_cycle + 1 - cycle;
-    std::array<int64_t, most_groups> size{}, least{};
+// no other one comes up: each group serves its strands in turn. False when that is not so.
+//
+// This may go beyond the turn of the core, as it concerns no other core; should one wake a
+// strand of this core meanwhile, `rewind` takes back what would come later.
+bool Engine::issue_rounds(CoreState& core, int64_t cycle, uint64_t ready, Tick cut) {
+    for (uint64_t rest = ready; rest; rest &= rest - 1) {
+        const uint32_t id = core.first + static_cast<uint32_t>(std::countr_zero(rest));
+        const Task& task = *hardware_[id].task;
+        const Op& op = task.buffer[task.at];
+        const bool plain = op.code == Code::integer || op.code == Code::special ||
+                           op.code == Code::other;
+        if (!plain || op.value < 3 || solo_cost(op.code) > ticks_per_cycle) return false;
+    }
+    Rounds rounds;
+    rounds.first = cycle;
+    int64_t cycles = cycles_before(cut) - cycle;
+    std::array<int64_t, most_groups> least;
     least.fill(never);
     for (uint32_t i = 0; i < core.threads; ++i) {
         const uint32_t id = core.first + i;
         const Task* task = hardware_[id].task;
         if (!task) continue;
         if (!(ready >> i & 1)) {
-            const Tick time = system_.thread(id).time;
-            cycles = std::min(cycles, (time + ticks_per_cycle - 1) / ticks_per_cycle - cycle);
+            cycles = std::min(cycles, cycles_before(system_.thread(id).time) - cycle);
             continue;
         }
-        const Op& op = task->buffer[task->at];
-        const bool plain = op.code == Code::integer || op.code == Code::special ||
-                           op.code == Code::other;
-        if (!plain || solo_cost(op.code) > ticks_per_cycle) return 0;
-        cycles = std::min(cycles, (task->slice_end - 1) / ticks_per_cycle + 1 - cycle);
+        cycles = std::min(cycles, cycles_before(task->slice_end) - cycle);
         const uint32_t group = hardware_[id].group;
-        size[group] += 1;
-        least[group] = std::min(least[group], static_cast<int64_t>(
-                                                  std::min<uint64_t>(op.value, 1u << 30)));
+        rounds.size[group] += 1;
+        const uint64_t work = task->buffer[task->at].value;
+        const auto left = static_cast<int64_t>(std::min<uint64_t>(work, 1u << 30));
+        least[group] = std::min(least[group], left);
     }
     // A strand must not run out of its work in the middle of a round.
     for (size_t group = 0; group < spec_.groups; ++group)
-        if (size[group]) cycles = std::min(cycles, size[group] * (least[group] - 1));
-    if (cycles <= core.threads) return 0;
+        if (rounds.size[group])
+            cycles = std::min(cycles, rounds.size[group] * (least[group] - 1));
+    if (cycles <= core.threads) return false;
     for (uint32_t group = 0; group < spec_.groups; ++group) {
         uint64_t left = ready;
-        for (int64_t rank = 0; rank < size[group]; ++rank) {
+        for (uint32_t rank = 0; rank < rounds.size[group]; ++rank) {
             const uint32_t id = choose_strand(core, group, left);
             left &= ~(uint64_t{1} << (id - core.first));
-            const int64_t issued = (cycles - rank - 1) / size[group] + 1;
-            Task& task = *hardware_[id].task;
-            Op& op = task.buffer[task.at];
-            execute<false>(task, system_.thread(id), op, static_cast<uint64_t>(issued), 0);
-            op.value -= static_cast<uint64_t>(issued);
-            strands_[id].issued = cycle + rank + (issued - 1) * size[group];
-            system_.thread(id).time = (strands_[id].issued + 1) * ticks_per_cycle;
+            rounds.rank[id - core.first] = rank;
+            rounds.issued[id - core.first] = strands_[id].issued;
         }
     }
-    return cycles;
+    rounds.ready = ready;
+    core.rounds = rounds;
+    set_rounds(core, cycles);
+    return true;
+}
+
+// Makes the rounds of a core take so many cycles, whatever they took before.
+void Engine::set_rounds(CoreState& core, int64_t cycles) {
+    Rounds& rounds = core.rounds;
+    for (uint64_t rest = rounds.ready; rest; rest &= rest - 1) {
+        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint32_t id = core.first + i;
+        const int64_t size = rounds.size[hardware_[id].group], rank = rounds.rank[i];
+        auto share = [&](int64_t of) { return (of - rank + size - 1) / size; };
+        const int64_t issued = share(cycles);
+        const auto more = static_cast<uint64_t>(issued - share(rounds.cycles));
+        Task& task = *hardware_[id].task;
+        Op& op = task.buffer[task.at];
+        class_count(task, op.code) += more;
+        op.value -= more;
+        strands_[id].issued =
+            issued ? rounds.first + rank + (issued - 1) * size : rounds.issued[i];
+        system_.thread(id).time =
+            (issued ? strands_[id].issued + 1 : rounds.first) * ticks_per_cycle;
+    }
+    core.busy += cycles - rounds.cycles;
+    core.next = rounds.first + cycles;
+    rounds.cycles = cycles;
+}
+
+// Takes back what a core did ahead of its turn, because a strand comes up at `now`.
+void Engine::rewind(CoreState& core, Tick now) {
+    const int64_t cycle = std::max(core.rounds.first, cycles_before(now));
+    if (core.rounds.first + core.rounds.cycles != core.next || cycle >= core.next) return;
+    set_rounds(core, cycle - core.rounds.first);
+}
+
+// The strands, as bits, that could issue in a cycle; all that is no instruction is done then.
+template <bool Watched>
+uint64_t Engine::prepare_all(const CoreState& core, int64_t cycle) {
+    const Tick now = cycle * ticks_per_cycle;
+    for (;;) {
+        const uint64_t before = changes_;
+        uint64_t ready = 0;
+        for (uint32_t i = 0; i < core.threads; ++i) {
+            const uint32_t id = core.first + i;
+            const Task* task = hardware_[id].task;
+            if (!task || system_.thread(id).time > now) continue;
+            const bool known = strands_[id].prepared && now < task->slice_end;
+            if (known) system_.thread(id).time = now;
+            ready |= uint64_t{known || prepare<Watched>(id, cycle)} << i;
+        }
+        if (starved_ || before == changes_) return ready;
+    }
+}
+
+// Who issues in a cycle: one strand a group, if the unit that it needs is given to the group.
+void Engine::arbitrate(CoreState& core, int64_t cycle, uint64_t ready, Chosen& chosen) {
+    std::array<uint32_t, units> winner;
+    winner.fill(nowhere);
+    for (uint32_t group = 0; group < spec_.groups; ++group) {
+        chosen[group] = choose_strand(core, group, ready);
+        if (chosen[group] == nowhere) continue;
+        const Task& task = *hardware_[chosen[group]].task;
+        const auto unit = static_cast<size_t>(unit_of(task.buffer[task.at].code));
+        if (unit == units) continue;
+        uint32_t& best = winner[unit];
+        if (best == nowhere) {
+            best = group;
+        } else if (core.used[unit][group] < core.used[unit][best]) {
+            chosen[best] = nowhere;
+            best = group;
+        } else {
+            chosen[group] = nowhere;
+        }
+    }
+    for (size_t unit = 0; unit < units; ++unit)
+        if (winner[unit] != nowhere) core.used[unit][winner[unit]] = cycle;
 }
 
 template <bool Watched>
-void Engine::run_core(uint32_t number, Tick end) {
+void Engine::run_core(uint32_t number, Tick end, Tick cut) {
     CoreState& core = cores_[number];
     const uint64_t changes = changes_;
+    int64_t cycle = turns_.first().time / ticks_per_cycle;
     // What others were woken for may come before the next cycle of this core.
-    while (changes == changes_) {
-        const int64_t cycle = next_cycle(core);
-        if (cycle < 0 || cycle * ticks_per_cycle >= end) return;
+    for (bool alone = true; alone && cycle >= 0 && cycle * ticks_per_cycle < end;
+         alone = changes == changes_, cycle = next_cycle(core)) {
         core.next = cycle;
-        uint64_t ready = 0;
-        for (uint64_t before = ~uint64_t{0}; before != changes_;) {
-            before = changes_;
-            ready = 0;
-            for (uint32_t i = 0; i < core.threads; ++i) {
-                ready |= uint64_t{prepare<Watched>(core.first + i, cycle)} << i;
-                if (starved_) return;
-            }
-        }
+        core.rounds.cycles = 0;
+        const uint64_t ready = prepare_all<Watched>(core, cycle);
+        if (starved_) break;
         if (!ready) continue;
-        if (issue_alone<Watched>(core, cycle, ready, end)) continue;
-        if constexpr (!Watched) {
-            if (const int64_t cycles = issue_rounds(core, cycle, ready, end)) {
-                core.busy += cycles;
-                core.next = cycle + cycles;
-                continue;
-            }
-        }
+        // Samples tell the cycle of each instruction, so they are had one by one.
+        if (!Watched && (issue_alone(core, cycle, ready, end) ||
+                         issue_rounds(core, cycle, ready, cut)))
+            continue;
         core.busy += 1;
         core.next = cycle + 1;
-        std::array<uint32_t, most_groups> chosen{};
-        std::array<uint32_t, units> winner;
-        winner.fill(nowhere);
-        for (uint32_t group = 0; group < spec_.groups; ++group) {
-            chosen[group] = choose_strand(core, group, ready);
-            if (chosen[group] == nowhere) continue;
-            const Task& task = *hardware_[chosen[group]].task;
-            const auto unit = static_cast<size_t>(unit_of(task.buffer[task.at].code));
-            if (unit == units) continue;
-            auto& used = core.used[unit];
-            uint32_t& best = winner[unit];
-            if (best == nowhere) {
-                best = group;
-            } else if (used[group] < used[best]) {
-                chosen[best] = nowhere;
-                best = group;
-            } else {
-                chosen[group] = nowhere;
-            }
-        }
-        for (size_t unit = 0; unit < units; ++unit)
-            if (winner[unit] != nowhere) core.used[unit][winner[unit]] = cycle;
+        Chosen chosen;
+        arbitrate(core, cycle, ready, chosen);
         for (uint32_t group = 0; group < spec_.groups; ++group)
             if (chosen[group] != nowhere) issue<Watched>(chosen[group], cycle);
     }
+    act_at(number, cycle < 0 ? never : cycle * ticks_per_cycle);
 }
 
-template void Engine::run_core<false>(uint32_t core, Tick end);
-template void Engine::run_core<true>(uint32_t core, Tick end);
+template void Engine::run_core<false>(uint32_t core, Tick end, Tick cut);
+template void Engine::run_core<true>(uint32_t core, Tick end, Tick cut);
 
 }  // namespace gnomon::machine

@@ -9,12 +9,11 @@ namespace gnomon::machine {
 
 namespace {
 constexpr Tick piece_ticks = 256 * ticks_per_cycle;
-constexpr Tick solo_speed = 1'000'000;
 }  // namespace
 
 Tick Engine::shared_cost(Task& task, const Op& op, uint32_t running) {
     if (!task.piece) {
-        task.piece_cost = solo_cost(op.code) * solo_speed / spec_.speeds[running - 1];
+        task.piece_cost = slowed(solo_cost(op.code), running);
         const auto fitting = static_cast<uint64_t>(piece_ticks / task.piece_cost);
         task.piece = std::min(op.value, std::max<uint64_t>(1, fitting));
     }

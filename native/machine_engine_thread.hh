@@ -73,11 +73,12 @@ inline void Engine::fetch(Task& task, Thread& thread, const Op& op) {
 template <bool Watched>
 inline uint64_t Engine::execute(Task& task, Thread& thread, const Op& op, uint64_t most,
                                 Tick cost) {
-    const auto cell = static_cast<LedgerCount>(static_cast<size_t>(LedgerCount::integer) +
-                                               static_cast<size_t>(op.code) -
-                                               static_cast<size_t>(Code::integer));
-    if constexpr (Watched)
-        most = std::min(most, watches_.until_due(task, static_cast<size_t>(cell), cost));
+    uint64_t& counted = class_count(task, op.code);
+    if constexpr (Watched) {
+        const auto name =
+            static_cast<size_t>(&counted - task.rows[static_cast<size_t>(task.mode)]);
+        most = std::min(most, watches_.until_due(task, name, cost));
+    }
     if (op.code == Code::branch_taken || op.code == Code::branch_not_taken) {
         const bool taken = op.code == Code::branch_taken;
         if (task.predictor.predicts_taken(op.site) != taken) {
@@ -87,7 +88,7 @@ inline uint64_t Engine::execute(Task& task, Thread& thread, const Op& op, uint64
         }
         task.predictor.learn(op.site, taken, most);
     }
-    task.count(cell) += most;
+    counted += most;
     thread.time += static_cast<Tick>(most) * cost;
     observe<Watched>(task, thread, op, most, nullptr);
     return most;

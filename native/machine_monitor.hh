@@ -10,13 +10,14 @@ namespace gnomon::machine {
 
 struct RemoteReference {
     uint32_t thread;    // of the hardware
+    uint32_t task;      // the software thread on it
     uint32_t node;      // that asks
     uint32_t supplier;  // that answers
     uint32_t home;      // where the page is
     uint64_t address;
     Kind kind;
     Place place;  // remote_cache or remote_memory
-    bool cached;  // false: a single word crossed the links
+    uint32_t bytes;  // that crossed the links: a line, or a word where nothing is cached
 };
 
 class Monitor {

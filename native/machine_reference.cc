@@ -7,6 +7,7 @@ namespace {
 // Page tables live above all addresses that a trace may use.
 constexpr uint64_t table_base = uint64_t{1} << 60;
 constexpr uint32_t table_bits = 9;
+constexpr uint32_t word_bytes = 8;  // what an uncached access moves
 }  // namespace
 
 Access System::access(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
@@ -187,20 +188,19 @@ Access System::store_through(Request& request) {
 // Remote memory that no cache may hold, as behind an SCI adapter: a read waits for the
 // answer, a write is posted at a fixed cost.
 Access System::uncached(Request& request, uint32_t home) {
-    constexpr int64_t word = 8;
     const uint32_t node = request.core.node;
     Thread& thread = request.thread;
     const bool write = request.kind == Kind::store;
     Access result{Place::remote_memory, home, spec_.posted_write};
     if (write) {
-        transfer(request, node, home, request.now, true, word);
+        transfer(request, node, home, request.now, true, word_bytes);
         thread.count(ThreadCount::uncached_writes) += 1;
         node_counts_.at(home, NodeCount::remote_writes) += 1;
         node_counts_.at(home, NodeCount::memory_writes) += 1;
     } else {
         Tick now = request.now + transfer(request, node, home, request.now, false, 0);
         now += spec_.nodes[home].read_latency;
-        now += transfer(request, home, node, now, true, word);
+        now += transfer(request, home, node, now, true, word_bytes);
         result.latency = now - request.now;
         thread.count(ThreadCount::uncached_reads) += 1;
         node_counts_.at(home, NodeCount::remote_reads) += 1;
@@ -214,8 +214,9 @@ Access System::uncached(Request& request, uint32_t home) {
 
 void System::tell_monitor(const Request& request, const Access& found) {
     const uint32_t home = memory_.page(request.address, request.core.node).node;
-    monitor_->remote({request.thread.id, request.core.node, found.node, home, request.address,
-                      request.kind, found.place, spec_.cache_remote});
+    monitor_->remote({request.thread.id, request.thread.task, request.core.node, found.node,
+                      home, request.address, request.kind, found.place,
+                      spec_.cache_remote ? line_bytes_ : word_bytes});
 }
 
 // The front of a core runs ahead: a fetch that hits costs no time, another one stalls the

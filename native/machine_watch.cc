@@ -5,6 +5,14 @@
 namespace gnomon::machine {
 
 namespace {
+// Whether an instruction adds one to a count at most.
+bool counts_instructions(uint32_t name) {
+    const auto is = [name](LedgerCount count) { return name == static_cast<uint32_t>(count); };
+    return is(LedgerCount::loads) || is(LedgerCount::stores) || is(LedgerCount::atomics) ||
+           (name >= static_cast<uint32_t>(LedgerCount::integer) &&
+            name <= static_cast<uint32_t>(LedgerCount::other));
+}
+
 bool includes(const std::vector<uint32_t>& tasks, uint32_t id) {
     return tasks.empty() || std::find(tasks.begin(), tasks.end(), id) != tasks.end();
 }
@@ -12,12 +20,13 @@ bool includes(const std::vector<uint32_t>& tasks, uint32_t id) {
 
 void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
     overflows_.resize(tasks.size());
+    ++watching_;
     for (const Task& task : tasks) {
         if (!includes(spec.tasks, task.id)) continue;
         Overflow overflow;
         overflow.watch = spec.watch;
         overflow.mode_bits = spec.mode_bits;
-        overflow.period = overflow.next = spec.period;
+        overflow.period = spec.period;
         overflow.skid = spec.skid;
         overflow.weights.resize(static_cast<size_t>(LedgerCount::size), 0);
         for (const auto& [name, weight] : spec.weights) {
@@ -26,6 +35,13 @@ void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
                 if (spec.mode_bits >> mode & 1)
                     overflow.terms.emplace_back(task.rows[mode] + name, weight);
         }
+        overflow.next = overflow.sum() + spec.period;
+        bool only_instructions = true;
+        for (const auto& [name, weight] : spec.weights) {
+            overflow.most_weight = std::max(overflow.most_weight, weight);
+            only_instructions &= counts_instructions(name);
+        }
+        if (!only_instructions) overflow.most_weight = 0;
         counts_time_ |= overflow.weights[static_cast<size_t>(LedgerCount::ticks)] > 0;
         overflows_[task.id].push_back(std::move(overflow));
     }
@@ -33,10 +49,18 @@ void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
 
 void Watches::add(const LatencySpec& spec, const std::vector<Task>& tasks) {
     overflows_.resize(tasks.size());
+    ++watching_;
     Latency latency;
     latency.spec = spec;
     for (const Task& task : tasks) latency.chosen.push_back(includes(spec.tasks, task.id));
     latencies_.push_back(std::move(latency));
+}
+
+void Watches::remove(uint32_t watch) {
+    --watching_;
+    for (auto& overflows : overflows_)
+        std::erase_if(overflows, [watch](const Overflow& each) { return each.watch == watch; });
+    std::erase_if(latencies_, [watch](const Latency& each) { return each.spec.watch == watch; });
 }
 
 uint64_t Watches::until_due(const Task& task, size_t count, Tick cost) const {
@@ -59,13 +83,18 @@ void Watches::executed(const Task& task, uint64_t count, const Sample& shown) {
         }
         for (uint64_t& left : overflow.skidding) left -= count;
         if (!(overflow.mode_bits >> static_cast<size_t>(task.mode) & 1)) continue;
-        for (const uint64_t sum = overflow.sum(); sum >= overflow.next;
-             overflow.next += overflow.period) {
+        if (count < overflow.safe) {
+            overflow.safe -= count;
+            continue;
+        }
+        const uint64_t sum = overflow.sum();
+        for (; sum >= overflow.next; overflow.next += overflow.period) {
             if (overflow.skid)
                 overflow.skidding.push_back(overflow.skid);
             else
                 emit(shown, overflow.watch);
         }
+        if (overflow.most_weight) overflow.safe = (overflow.next - sum) / overflow.most_weight;
     }
 }
 

@@ -53,7 +53,8 @@ class Watches {
 
     void add(const OverflowSpec& spec, const std::vector<Task>& tasks);
     void add(const LatencySpec& spec, const std::vector<Task>& tasks);
-    bool any() const { return !overflows_.empty(); }
+    void remove(uint32_t watch);
+    bool any() const { return watching_ > 0; }
     bool counts_time() const { return counts_time_; }
 
     // How many instructions of a class a task may execute before one of them is due.
@@ -76,6 +77,9 @@ class Watches {
         uint64_t period;
         uint32_t skid;
         uint64_t next;  // the sum at which a sample is due
+        // Where only instructions are counted, how many may pass before the sum is needed.
+        uint64_t most_weight = 0;  // of one instruction; 0: other things are counted, too
+        uint64_t safe = 0;
         std::vector<std::pair<const uint64_t*, uint64_t>> terms;
         std::vector<uint64_t> weights;        // of all counts, for one instruction
         std::deque<uint64_t> skidding;        // instructions left, a sample each
@@ -97,6 +101,7 @@ class Watches {
     std::vector<Sample> samples_;
     uint64_t dropped_ = 0;
     bool counts_time_ = false;
+    size_t watching_ = 0;
 };
 
 }  // namespace gnomon::machine

@@ -48,7 +48,9 @@ class FixedFeed : public Feed {
 void bind_program(nb::module_& m) {
     nb::class_<Feed>(m, "Feed", "One thread's operations, pulled in pieces.")
         .def("pull", &pull, "room"_a,
-             "Return up to `room` operations as bytes, and 0 (more), 1 (pending) or 2 (ended).");
+             "Return up to `room` operations as bytes, and 0 (more), 1 (pending) or 2 (ended).")
+        .def("wait", &Feed::wait, "milliseconds"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Wait until a pending feed has more; False when it still has not.");
     nb::class_<FixedFeed, Feed>(m, "FixedFeed", "Operations that are known beforehand.")
         .def(nb::init<nb::bytes>(), "operations"_a);
 }

@@ -1,8 +1,11 @@
 #include "trace_channel.hh"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
+#include <cstring>
 #include <cstdio>
 #include <ctime>
 #include <linux/futex.h>
@@ -18,6 +21,17 @@ namespace gnomon::machine {
 namespace {
 
 constexpr uint64_t piece = 16;
+constexpr size_t ahead = 128;  // records to be fetched early from the other core's cache
+
+constexpr bool is_code(int kind, Code code) { return kind == static_cast<int>(code); }
+static_assert(is_code(GNOMON_LOAD, Code::load) && is_code(GNOMON_STORE, Code::store) &&
+              is_code(GNOMON_ATOMIC, Code::atomic) && is_code(GNOMON_LOCK, Code::lock) &&
+              is_code(GNOMON_UNLOCK, Code::unlock) && is_code(GNOMON_START, Code::start) &&
+              is_code(GNOMON_JOIN, Code::join) && is_code(GNOMON_AWAY, Code::away) &&
+              is_code(GNOMON_ENTER, Code::enter) && is_code(GNOMON_LEAVE, Code::leave) &&
+              static_cast<int>(Code::size) <= GNOMON_LONG);
+static_assert(offsetof(Op, code) == 12 && offsetof(Op, size) == 13);
+static_assert(std::endian::native == std::endian::little);
 // A thread that gave nothing for so long while it sleeps, or for so long at all, is away.
 constexpr int asleep_ms = 10, silent_ms = 500;
 
@@ -83,6 +97,11 @@ void TraceChannel::detach() {
 bool TraceChannel::writer_is_gone() {
     if (gone_) return true;
     if (pid_fd_ < 0) return false;
+    // Asked with every pull that finds nothing: a system call each would cost too much.
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    const int64_t tick = now.tv_sec * 1'000'000'000 + now.tv_nsec;
+    if (looked_.exchange(tick, std::memory_order_relaxed) == tick) return false;
     pollfd watched = {pid_fd_, POLLIN, 0};
     if (poll(&watched, 1, 0) > 0) gone_ = true;
     return gone_;
@@ -94,7 +113,7 @@ TraceFeed::TraceFeed(std::shared_ptr<TraceChannel> channel, uint32_t number)
       ring_(channel_->trace().rings[number]) {}
 
 bool TraceFeed::has_record() const {
-    return (load(ring_[at_ & (GNOMON_RING_RECORDS - 1)]) & 1) == GNOMON_PHASE(at_);
+    return (load(ring_[at_ & (GNOMON_RING_RECORDS - 1)]) & GNOMON_PHASE_BIT) == GNOMON_PHASE(at_);
 }
 
 // What was written before the end must still be seen: so the record is looked for last.
@@ -130,34 +149,28 @@ Supply TraceFeed::pull(Op* into, size_t room, size_t& given) {
 
 // Decodes records until one is a range or there are no more; false when nothing came.
 bool TraceFeed::take(Op* into, size_t room, size_t& given) {
-    static constexpr Code codes[] = {Code::load,   Code::store, Code::atomic, Code::enter,
-                                     Code::leave,  Code::lock,  Code::unlock, Code::start,
-                                     Code::join,   Code::away};
     const uint64_t before = at_;
     while (given < room) {
+        take_short(into, room, given);
+        if (given == room) break;
         const uint64_t record = load(ring_[at_ & (GNOMON_RING_RECORDS - 1)]);
-        if ((record & 1) != GNOMON_PHASE(at_)) break;
+        if ((record & GNOMON_PHASE_BIT) != GNOMON_PHASE(at_)) break;
         const auto word = [&](uint64_t i) {
             return GNOMON_WORD_VALUE(ring_[(at_ + i) & (GNOMON_RING_RECORDS - 1)]);
         };
         const uint64_t address = GNOMON_RECORD_ADDRESS(record);
         const uint64_t kind = GNOMON_RECORD_KIND(record);
-        if (kind <= GNOMON_AWAY) [[likely]] {
-            into[given++] = Op{.value = address,
-                               .code = codes[kind],
-                               .size = static_cast<uint8_t>(GNOMON_RECORD_SIZE(record))};
-            ++at_;
-        } else if (kind == GNOMON_BARRIER) {
+        if (kind == GNOMON_BARRIER) {
             into[given++] = Op{
                 .value = address, .site = static_cast<uint32_t>(word(1)), .code = Code::barrier};
             at_ += 2;
         } else if (kind == GNOMON_COPY) {
-            range_ = {word(1), address, word(2), true, true};
+            range_ = {word(1), address, word(2), word(2) <= piece, true, true};
             at_ += 3;
             return true;
-        } else {
+        } else if (kind >= GNOMON_LONG) {
             const bool loads = kind == GNOMON_LOAD_RANGE;
-            range_ = {address, address, word(1), loads, !loads};
+            range_ = {address, address, word(1), word(1) <= piece, loads, !loads};
             at_ += 2;
             return true;
         }
@@ -165,9 +178,30 @@ bool TraceFeed::take(Op* into, size_t room, size_t& given) {
     return at_ != before;
 }
 
+// Decodes records of one word, up to one that is longer or not there, or the ring's end.
+void TraceFeed::take_short(Op* into, size_t room, size_t& given) {
+    const uint64_t at = at_ & (GNOMON_RING_RECORDS - 1);
+    const size_t most = std::min<size_t>(room - given, GNOMON_RING_RECORDS - at);
+    const uint64_t phase = GNOMON_PHASE(at_);
+    const uint64_t* record = ring_ + at;
+    Op* to = into + given;
+    size_t done = 0;
+    for (; done < most; ++done) {
+        if (done % 8 == 0) __builtin_prefetch(record + done + ahead);
+        const uint64_t found = load(record[done]);
+        if ((found & GNOMON_PHASE_BIT) != phase || (found & GNOMON_LONG) == GNOMON_LONG) break;
+        // Code and size lie in an operation as in a record.
+        const uint64_t words[2] = {GNOMON_RECORD_ADDRESS(found), (found & 0xff7f) << 32};
+        std::memcpy(static_cast<void*>(to + done), words, sizeof words);
+    }
+    given += done;
+    at_ += done;
+}
+
 void TraceFeed::expand(Op* into, size_t room, size_t& given) {
     while (range_.bytes > 0 && given < room) {
-        const uint64_t length = std::min(range_.bytes, piece - range_.to % piece);
+        const uint64_t length =
+            range_.whole ? range_.bytes : std::min(range_.bytes, piece - range_.to % piece);
         const auto size = static_cast<uint8_t>(length);
         if (range_.loads && !range_.half) {
             into[given++] = Op{.value = range_.from, .code = Code::load, .size = size};
@@ -189,7 +223,8 @@ void TraceFeed::give_back(uint64_t consumed) {
     if (!load(slot_.full, __ATOMIC_SEQ_CST)) return;
     // Woken for a few records only, the thread would soon sleep again.
     const uint64_t end = consumed + GNOMON_RING_RECORDS / 4;
-    const bool low = (load(ring_[end & (GNOMON_RING_RECORDS - 1)]) & 1) != GNOMON_PHASE(end);
+    const bool low =
+        (load(ring_[end & (GNOMON_RING_RECORDS - 1)]) & GNOMON_PHASE_BIT) != GNOMON_PHASE(end);
     if (low || !has_record()) wake(slot_.full);
 }
 

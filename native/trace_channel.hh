@@ -35,11 +35,12 @@ class TraceChannel {
     int pid_fd_ = -1;
     pid_t pid_ = -1;
     std::atomic<bool> gone_ = false;
+    std::atomic<int64_t> looked_ = 0;
 };
 
 // The records of one thread as operations.
 //
-// A range is made of pieces of at most 16 bytes that do not cross a multiple of 16; a copy
+// A range of more than 16 bytes is made of pieces that do not cross a multiple of 16; a copy
 // loads and stores piece by piece.
 class TraceFeed : public Feed {
   public:
@@ -52,6 +53,7 @@ class TraceFeed : public Feed {
     bool has_ended();
     bool sleeps() const;
     bool take(Op* into, size_t room, size_t& given);
+    void take_short(Op* into, size_t room, size_t& given);
     void expand(Op* into, size_t room, size_t& given);
     void give_back(uint64_t consumed);
 
@@ -61,6 +63,7 @@ class TraceFeed : public Feed {
     uint64_t at_ = 0;
     struct {
         uint64_t from = 0, to = 0, bytes = 0;
+        bool whole = false;  // small enough for one reference
         bool loads = false, stores = false;
         bool half = false;  // of a copy: the load of this piece was given
     } range_;

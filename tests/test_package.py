@@ -24,11 +24,14 @@ def test_the_public_names_are_these() -> None:
         "Recording",
         "RecordingWriter",
         "Thread",
+        "compare",
         "count",
         "diagnose",
         "phases",
         "profile",
         "region",
+        "scale",
+        "scale_models",
     ]
 
 

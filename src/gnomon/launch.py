@@ -121,8 +121,6 @@ def _inheritable(descriptors: Sequence[int]) -> Iterator[None]:
 
 def _hold(command: Command, same_addresses: bool) -> _native.Child:
     environment = os.environ if command.environment is None else command.environment
-    if not command.argv or not command.argv[0]:
-        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
     check_startable(command)
     try:
         return _native.Child(
@@ -154,6 +152,8 @@ def check_startable(command: Command) -> None:
 
     What is noticed here has not cost anything yet; exec has the last word all the same.
     """
+    if not command.argv or not command.argv[0]:
+        raise CommandError("there is no command to run: name it after --, as in -- ./program.")
     program = command.argv[0]
     if "/" in program:
         places = [Path(command.directory or ".") / program]
@@ -169,6 +169,7 @@ def check_startable(command: Command) -> None:
 
 
 def cannot_start(command: Command, error: OSError) -> CommandError:
+    """Return the error that says in words why a command did not start."""
     program = command.argv[0]
     folder = Path(command.directory or ".")
     why = _no_way_in(folder)

@@ -7,7 +7,7 @@ import re
 import shlex
 from importlib import import_module
 
-from gnomon.cli import COMMANDS, command_parser, split_command
+from gnomon.cli import COMMANDS, command_parser, parse_arguments
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
@@ -39,8 +39,5 @@ def gnomon_commands(text: str) -> list[list[str]]:
 
 def parse(words: list[str]) -> argparse.Namespace:
     """Parse a call as the command line does; SystemExit when it does not fit."""
-    own, command = split_command(words[1:])
-    options = parser_of(words[0]).parse_args(own)
-    if command is not None:
-        options.argv = command
-    return options
+    module = import_module(f"gnomon.cli.{words[0]}")
+    return parse_arguments(module, parser_of(words[0]), words[1:])

@@ -12,6 +12,7 @@ from typing import Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError
 from gnomon.events.model import Event, Group, Kind, Modifiers, Request
+from gnomon.events.planner import Plan, Pmu, plan
 from gnomon.events.registers import Virtual64
 from gnomon.recording.model import Provenance, Reading, Status
 from gnomon.sources.base import Availability, Snapshot, Target, Verdict
@@ -82,6 +83,12 @@ class Machine:
     def default_events(self) -> tuple[Group, ...]:
         """Return one event."""
         return ((Request(Event(NAMES[0], kind=Kind.PMU)),),)
+
+    def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
+        return plan(requests, Pmu("cpu", self.counters), anchors=anchors)
+
+    def anchors(self) -> tuple[Request, ...]:
+        return ()
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False

@@ -22,10 +22,14 @@ FGU = {Code.FP_ADD, Code.FP_MULTIPLY, Code.FP_DIVIDE}
 BRANCHES = {Code.BRANCH_TAKEN, Code.BRANCH_NOT_TAKEN}
 PIECE = 256 * CYCLE
 
-NAMES = {
-    Code.BRANCH_TAKEN: "branches_taken",
-    Code.BRANCH_NOT_TAKEN: "branches_not_taken",
-}
+Operation = tuple[Code, int, int, int, int]
+"""Code, value, site, size and flags."""
+
+
+def operation_of(row: np.void) -> Operation:
+    """Return an operation as numbers."""
+    value, site, size, flags = (int(row[key]) for key in ("value", "site", "size", "flags"))
+    return Code(int(row["code"])), value, site, size, flags
 
 
 @dataclass
@@ -33,7 +37,7 @@ class TwinThread:
     """A software thread and its hardware thread."""
 
     hardware: int
-    operations: list[tuple[Code, int, int, int, int]]  # code, value, site, size, flags
+    operations: list[Operation]
     time: int = 0
     running: bool = True
     end: int | None = None
@@ -56,16 +60,7 @@ class TwinExecution:
         self.machine = machine
         self.memory = MemorySystem(machine, seed=seed)
         self.threads = [
-            TwinThread(
-                place,
-                [
-                    (
-                        Code(int(op["code"])),
-                        *(int(op[k]) for k in ("value", "site", "size", "flags")),
-                    )
-                    for op in feed
-                ],
-            )
+            TwinThread(place, [operation_of(each) for each in feed])
             for feed, place in zip(feeds, binding, strict=True)
         ]
         self.barriers: dict[int, list[TwinThread]] = defaultdict(list)
@@ -96,14 +91,15 @@ class TwinExecution:
         thread.time = self.memory._system.time(thread.hardware)
         if not waits and self.machine.core.pipeline is Pipeline.SMT:
             issue = round(self.machine.core.issue_cycles * CYCLE)
-            thread.time += issue * 1_000_000 // self.speed(thread) - issue
+            thread.time += self.slowed(issue, thread) - issue
 
-    def speed(self, thread: TwinThread) -> int:
-        """Return the speed of a thread of an SMT core, in millionths."""
+    def slowed(self, cost: int, thread: TwinThread) -> int:
+        """Return a cost with as many threads of its SMT core as run now."""
         sharing = sum(
             each.running and self.core_of(each) == self.core_of(thread) for each in self.threads
         )
-        return round(self.machine.core.shared_speeds[sharing - 1] * 1_000_000)
+        speed = round(self.machine.core.shared_speeds[sharing - 1] * 1_000_000)
+        return (cost * 1_000_000 + speed // 2) // speed
 
     def fetch(self, thread: TwinThread, address: int) -> None:
         start = thread.time
@@ -135,7 +131,8 @@ class TwinExecution:
     def cost(self, code: Code) -> int:
         cycles = self.machine.core.cycles
         name = "branch" if code in BRANCHES else code.name.lower()
-        return round(getattr(cycles, name) * CYCLE)
+        each: float = getattr(cycles, name)
+        return round(each * CYCLE)
 
     def control(self, thread: TwinThread) -> None:
         code, value, site, _, _ = thread.operations.pop(0)
@@ -205,7 +202,7 @@ class TwinExecution:
 
     def execute_one(self, thread: TwinThread, cost: int) -> None:
         code, _, site, _, _ = thread.operations[0]
-        thread.counts[NAMES.get(code, code.name.lower())] += 1
+        thread.counts[code.name.lower()] += 1
         thread.time += cost
         if self.mispredicted(thread, code, site):
             thread.time += round(self.machine.core.mispredict_cycles * CYCLE)
@@ -214,7 +211,7 @@ class TwinExecution:
         """Up to 256 cycles at a speed that depends on how many threads of the core run now."""
         code, value, _, _, _ = thread.operations[0]
         thread.left = value if thread.left is None else thread.left
-        cost = self.cost(code) * 1_000_000 // self.speed(thread)
+        cost = self.slowed(self.cost(code), thread)
         for _ in range(min(thread.left, max(1, PIECE // cost))):
             self.execute_one(thread, cost)
             thread.left -= 1

@@ -42,7 +42,7 @@ def sequence(*parts: Operations) -> Operations:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=OPERATION)
 
 
-def many(code: Code, values: NDArray[np.uint64] | Sequence[int], size: int = 8) -> Operations:
+def many(code: Code, values: NDArray[np.integer] | Sequence[int], size: int = 8) -> Operations:
     """Operations of one kind."""
     operations = np.zeros(len(values), dtype=OPERATION)
     operations["code"], operations["value"], operations["size"] = int(code), values, size

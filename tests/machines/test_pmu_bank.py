@@ -181,3 +181,15 @@ def test_a_thread_that_begins_later_is_enabled_from_then_on() -> None:
         "thread/0": (0, 1500),
         "thread/1": (3, 500),
     }
+
+
+def test_a_pinned_event_takes_no_turns() -> None:
+    pmu = _pmu()
+    pinned = Programmed("e0", pmu.events["e0"], pinned=True)
+    rotation = Turns(pmu, [*[(_on(pmu, f"e{number}"),) for number in (1, 2, 3)], (pinned,)])
+    seen = []
+    for _ in range(6):
+        assert pinned in rotation.now
+        seen += [each.label for each in rotation.now if each != pinned]
+        rotation.move_on()
+    assert seen == ["e1", "e2", "e3"] * 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,7 @@ from gnomon.machines.signals import SignalRun, load_signal
 from gnomon.recording.model import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread, Verdict
 from gnomon.sources.machine import MachineSource
+from gnomon.sources.measure import measure
 from gnomon.sources.sampling import CanSample, Sampling
 
 from .simulated import counted, finish, program, request, totals
@@ -41,6 +45,12 @@ def test_a_machine_comes_by_name_by_file_or_as_it_is(tmp_path: Path) -> None:
     provenance = source.provenance(CHASE)
     assert (provenance.machine, provenance.seed, provenance.simulated) == ("mine", 7, True)
     assert provenance.clock == "simulated"
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 63])
+def test_a_seed_that_makes_no_sense_is_refused(seed: int) -> None:
+    with pytest.raises(UsageError, match="a seed of"):
+        MachineSource("laptop", seed=seed)
 
 
 def test_events_are_found_in_every_spelling() -> None:
@@ -129,6 +139,14 @@ def test_ticks_come_in_simulated_time() -> None:
     assert all(abs(s.time - 200_000 * (n + 1)) <= 1000 for n, s in enumerate(whole))
     again = counted_ticks(command)
     assert again == [totals(s)["instructions"] for s in snapshots]
+
+
+@pytest.mark.parametrize("interval", [1, 333, 77_777])
+def test_odd_intervals_are_reached_as_well(interval: int) -> None:
+    groups = parse_events("Instr_cnt", NIAGARA.resolve)
+    with NIAGARA.open(groups, CHASE) as counting:
+        ticks = counting.ticks(interval, lambda: False)
+        assert [next(ticks).time for _ in range(5)] == [interval * n for n in range(1, 6)]
 
 
 def counted_ticks(command: Command) -> list[int]:
@@ -262,3 +280,61 @@ def test_two_events_of_a_signal_are_counted_exactly() -> None:
     for reading in final.readings:
         cpu = int(reading.scope.removeprefix("core/"))
         assert reading.value == truth[reading.event, cpu]
+
+
+# Plans
+
+
+def test_a_plan_needs_as_few_runs_as_the_counters_allow() -> None:
+    names = ("DC_miss", "IC_miss", "Instr_cnt", "Instr_ld", "_syn_cycles_elapsed")
+    plan = NIAGARA.plan([request(NIAGARA, name) for name in names])
+    assert len(plan.batches) == plan.lower_bound == 2
+    thresholds = [request(LAPTOP, f"mem-loads:ldlat={n}") for n in (8, 64, 512)]
+    uncore = [request(LAPTOP, name) for name in ("memory-reads", "memory-writes")]
+    plan = LAPTOP.plan([*thresholds, *uncore])
+    assert len(plan.batches) == 3
+    assert not plan.unplaceable
+    for batch in plan.batches:
+        with LAPTOP.open([(each,) for each in batch.requests], CHASE, exact=True) as counting:
+            assert all(value is not None for value in totals(finish(counting)).values())
+    assert LAPTOP.anchors() == ()
+
+
+# Time
+
+
+def test_runs_last_as_long_as_they_do_in_simulated_time() -> None:
+    command = Command(("workload:random", "accesses=20k", "dependent=yes"))
+    groups = parse_events("cycles", LAPTOP.resolve)
+    whole = measure(LAPTOP, groups, command)
+    [run], [reading] = whole.runs, whole.readings
+    assert (run.start, run.end) == (0, reading.time)
+    assert reading.value == pytest.approx(run.end * LAPTOP.machine.core.clock_ghz, rel=1e-4)
+    for interval in (None, 100_000):
+        short = measure(LAPTOP, groups, command, duration=0.0005, interval=interval)
+        assert short.runs[0].end == pytest.approx(500_000, abs=1000)
+        assert short.runs[0].exit_status is None
+
+
+def test_the_first_ctrl_c_ends_a_simulated_program() -> None:
+    command = Command(("workload:chase", "iterations=1000000000"))
+    groups = parse_events("cycles", LAPTOP.resolve)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        found = measure(LAPTOP, groups, command)
+    finally:
+        timer.cancel()
+        timer.join()
+    assert found.interrupted
+    assert found.exit_status == 128 + signal.SIGINT
+    assert found.readings[0].value
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("cycles:G", "no guests"), ("cycles:e", "for itself")]
+)
+def test_modifiers_that_mean_nothing_here_are_refused(name: str, reason: str) -> None:
+    with LAPTOP.open(parse_events(name, LAPTOP.resolve), CHASE) as counting:
+        assert len(counting.refused) == 1
+        assert reason in counting.warnings[0]

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 
 from gnomon import __version__
 from gnomon.errors import GnomonError
@@ -80,23 +81,28 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         _main_parser().error(f"unknown command '{name}': {_hint(name)}")
     module = import_module(f"gnomon.cli.{name}")
-    passes_on = getattr(module, "PASSES_ARGUMENTS_ON", False)
-    parser = command_parser(name, module.__doc__ or "", json=not passes_on)
+    parser = command_parser(name, module.__doc__ or "")
     module.configure(parser)
-    if passes_on:
-        code: int = module.run(parse_passing_on(parser, arguments[1:]))
-        return code
-    own, command = split_command(arguments[1:])
+    code: int = module.run(parse_arguments(module, parser, arguments[1:]))
+    return code
+
+
+def parse_arguments(
+    module: ModuleType, parser: argparse.ArgumentParser, arguments: list[str]
+) -> argparse.Namespace:
+    """Parse what comes after the name of a command; a module may pass all but its own on."""
+    if getattr(module, "PASSES_ARGUMENTS_ON", False):
+        return _parse_and_pass_on(parser, arguments)
+    own, command = split_command(arguments)
     options = parser.parse_args(own)
     if command is not None:
         if not hasattr(options, "argv"):
             parser.error("this command takes no program to run after --")
         options.argv = command
-    code = module.run(options)
-    return code
+    return options
 
 
-def parse_passing_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+def _parse_and_pass_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """Parse options of ours as far as the first argument that is none; `argv` is the rest."""
     ours = {option: action for action in parser._actions for option in action.option_strings}
     at = 0
@@ -153,7 +159,7 @@ def _main_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def command_parser(name: str, text: str, *, json: bool = True) -> argparse.ArgumentParser:
+def command_parser(name: str, text: str) -> argparse.ArgumentParser:
     """Return a parser whose help is the docstring of the command's module."""
     description, _, examples = text.partition("\nexamples:\n")
     parser = argparse.ArgumentParser(
@@ -162,8 +168,7 @@ def command_parser(name: str, text: str, *, json: bool = True) -> argparse.Argum
         epilog=f"examples:\n{examples.rstrip()}" if examples else None,
         formatter_class=_formatter,
     )
-    if json:
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 

@@ -1,8 +1,8 @@
 """Compile and link a program so that its memory references can be traced.
 
-Everything after `cc` is gcc's: its options, -c and linking in separate calls. Two options are
-gnomon's own and come first: --compiler COMPILER chooses another gcc, --cxx compiles and links
-as C++, which is also done when a file's name ends in .cc, .cpp, .cxx or .C.
+Everything after `cc` is gcc's: its options, -c and linking in separate calls. Only the options
+below are gnomon's own, and they come first. A file whose name ends in .cc, .cpp, .cxx or .C
+is compiled and linked as C++.
 
 examples:
   gnomon cc -O2 -fopenmp prog.c -o prog
@@ -13,10 +13,12 @@ examples:
 from __future__ import annotations
 
 import argparse
-import os
+import subprocess
+import sys
 
 from gnomon.errors import UsageError
 from gnomon.machines.tracing.compiler import compiler_command
+from gnomon.views.envelope import envelope
 
 PASSES_ARGUMENTS_ON = True
 """What comes after gnomon's own options is for the compiler, whatever it looks like."""
@@ -32,8 +34,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Become the compiler; its messages and exit status are the answer."""
+    """Call the compiler; its messages and exit status are the answer."""
     if not options.argv:
         raise UsageError("nothing to compile: give gcc's arguments, as in -O2 prog.c -o prog.")
     command = compiler_command(options.argv, options.compiler, cxx=options.cxx)
-    os.execv(command[0], command)
+    status = subprocess.call(command, stdout=sys.stderr if options.json else None)
+    if options.json:
+        print(envelope("cc", {"command": command, "exit_status": status}))
+    return status if status >= 0 else 128 - status

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gnomon.machines.checks import FieldError
+from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
 from gnomon.machines.counts import Counts, Table, count_names
 from gnomon.machines.description import load_machine, machine_names, parse_machine
 from gnomon.machines.execution import (
@@ -15,17 +17,12 @@ from gnomon.machines.ledger import Ledger, Mode, ledger_names
 from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
 from gnomon.machines.model import (
     Cache,
-    Core,
     Duplex,
-    FieldError,
-    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
-    Pipeline,
     Placement,
-    Prefetcher,
     Replacement,
     Tlb,
     Translation,

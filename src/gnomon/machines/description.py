@@ -15,20 +15,17 @@ from gnomon.events.tomlfile import (
     read_definitions,
     suggestion,
 )
+from gnomon.machines.checks import FieldError
+from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
 from gnomon.machines.fields import choice, number, size, truth, whole
 from gnomon.machines.model import (
     Cache,
-    Core,
     Duplex,
-    FieldError,
-    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
-    Pipeline,
     Placement,
-    Prefetcher,
     Replacement,
     Tlb,
     Translation,

@@ -104,11 +104,12 @@ class Execution:
         self.program = program
         self.options = options or RunOptions()
         self.memory = MemorySystem(machine, seed=seed)
-        self._watches = tuple(watches)
+        self._watches: dict[int, Watch] = {}
+        self._watched = 0
         self._place()
         self._engine: _native.Engine | None = self._started(seed)
-        for number, watch in enumerate(self._watches):
-            watch.attach(self._engine, number)
+        for watch in watches:
+            self.watch(watch)
 
     def advance(self, until_ns: float | None = None, *, seconds: float | None = None) -> bool:
         """Go on until a simulated time or to the end; True when all threads have ended.
@@ -164,9 +165,26 @@ class Execution:
         """How many samples found no room because `samples` was called too seldom."""
         return self._running.dropped
 
+    def watch(self, watch: Watch) -> int:
+        """Watch for something from now on; return the number that its samples will bear."""
+        threads = len(self.program.feeds)
+        if wrong := [each for each in watch.threads if not 0 <= each < threads]:
+            raise UsageError(f"{self.program.name} has no thread {wrong[0]} to be watched.")
+        number = self._watched
+        watch.attach(self._running, number)
+        self._watches[number] = watch
+        self._watched += 1
+        return number
+
+    def unwatch(self, watch: int) -> None:
+        """Watch for something no longer, by its number."""
+        if self._watches.pop(watch, None) is None:
+            raise UsageError(f"there is no watch {watch}.")
+        self._running.unwatch(watch)
+
     def counted(self, watch: int) -> int:
         """Return how many loads a latency watch has counted, by its number."""
-        if not isinstance(self._watches[watch], LatencyWatch):
+        if not isinstance(self._watches.get(watch), LatencyWatch):
             raise UsageError(f"watch {watch} counts no loads.")
         return self._running.counted(watch)
 

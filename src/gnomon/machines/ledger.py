@@ -34,13 +34,13 @@ ALL_MODES = frozenset(Mode)
 
 CLASSES = (
     *("integer", "multiply", "fp_add", "fp_multiply", "fp_divide"),
-    *("branches_taken", "branches_not_taken", "special", "other"),
+    *("branch_taken", "branch_not_taken", "special", "other"),
 )
 """The classes of instructions without a reference."""
 
 SUMS: dict[str, tuple[str, ...]] = {
     "instructions": ("loads", "stores", "atomics", *CLASSES),
-    "branches": ("branches_taken", "branches_not_taken"),
+    "branches": ("branch_taken", "branch_not_taken"),
 }
 """Counts that are sums of others."""
 

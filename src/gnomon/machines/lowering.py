@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon import _native
-from gnomon.machines.model import Duplex, Pipeline, Placement, Prefetcher, Replacement, WritePolicy
+from gnomon.machines.core import Pipeline, Prefetcher
+from gnomon.machines.model import Duplex, Placement, Replacement, WritePolicy
 
 if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions

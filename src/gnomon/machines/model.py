@@ -6,30 +6,25 @@ Sizes are bytes, rates 10^9 bytes a second, times cycles of the core or nanoseco
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gnomon.errors import UsageError
+from gnomon.machines.checks import (
+    FieldError,
+    at_most,
+    not_negative,
+    positive,
+    power_of_two,
+    rate,
+)
+from gnomon.machines.core import Core
 from gnomon.machines.routes import Route, shortest_routes
 
 MAX_CORES = 64  # the directory keeps a bit a core
 MAX_CLUSTERS = 32
 MAX_CACHE = 4 << 30
 MAX_PAGE = 16 << 20
-MAX_GROUPS = 4
-LEAST_CYCLES, MOST_CYCLES = 0.001, 1e6
-LEAST_SPEED = 0.001
-LEAST_RATE = 0.001  # GB/s; below it a slot of a channel becomes longer than any run
-
-
-class FieldError(UsageError):
-    """A part of a machine has a value that makes no sense; `key` says which."""
-
-    def __init__(self, key: str, reason: str) -> None:
-        self.key = key
-        self.reason = reason
-        super().__init__(f"{key}: {reason}.")
 
 
 class Replacement(StrEnum):
@@ -66,51 +61,6 @@ class Placement(StrEnum):
     ROUND_ROBIN = "round-robin"
 
 
-class Prefetcher(StrEnum):
-    """What a core fetches ahead."""
-
-    OFF = "off"
-    NEXT_LINE = "next-line"
-    STRIDE = "stride"
-
-
-class Pipeline(StrEnum):
-    """How the threads of a core share it.
-
-    SIMPLE ones do not disturb each other. The more threads of an SMT core run, the slower each
-    is. The strands of a CMT core issue in turn, cycle by cycle, as on the Niagara 2.
-    """
-
-    SIMPLE = "simple"
-    SMT = "smt"
-    CMT = "cmt"
-
-
-def _positive(key: str, value: float) -> None:
-    if not value > 0:
-        raise FieldError(key, f"must be above zero, not {value:g}")
-
-
-def _not_negative(key: str, value: float) -> None:
-    if not value >= 0:
-        raise FieldError(key, f"must not be negative, as {value:g} is")
-
-
-def _at_most(key: str, value: int, most: int) -> None:
-    if not 1 <= value <= most:
-        raise FieldError(key, f"must be 1 to {most}, not {value}")
-
-
-def _rate(key: str, value: float) -> None:
-    if not value >= LEAST_RATE:
-        raise FieldError(key, f"must be at least {LEAST_RATE}, not {value:g}")
-
-
-def _power_of_two(key: str, value: int) -> None:
-    if value < 1 or value & (value - 1):
-        raise FieldError(key, f"must be a power of two, which {value} is not")
-
-
 @dataclass(frozen=True, slots=True)
 class Cache:
     """A level of caches; `shared_by` cores have one together.
@@ -131,11 +81,11 @@ class Cache:
     shared_by: int = 1
 
     def __post_init__(self) -> None:
-        _power_of_two("line", self.line)
-        _positive("ways", self.ways)
-        _positive("size", self.size)
-        _positive("shared_by", self.shared_by)
-        _positive("latency_cycles", self.latency_cycles)
+        power_of_two("line", self.line)
+        positive("ways", self.ways)
+        positive("size", self.size)
+        positive("shared_by", self.shared_by)
+        positive("latency_cycles", self.latency_cycles)
         if self.size > MAX_CACHE:
             raise FieldError("size", f"must be at most {MAX_CACHE} bytes, not {self.size}")
         if self.size % (self.ways * self.line):
@@ -169,9 +119,9 @@ class Tlb:
     latency_cycles: float = 0.0
 
     def __post_init__(self) -> None:
-        _at_most("entries", self.entries, 1 << 20)
-        _positive("ways", self.ways)
-        _not_negative("latency_cycles", self.latency_cycles)
+        at_most("entries", self.entries, 1 << 20)
+        positive("ways", self.ways)
+        not_negative("latency_cycles", self.latency_cycles)
         if self.entries % self.ways:
             raise FieldError("ways", f"{self.ways} ways do not divide {self.entries} entries")
 
@@ -187,104 +137,13 @@ class Translation:
     walk_reads: int = 1
 
     def __post_init__(self) -> None:
-        _power_of_two("page", self.page)
+        power_of_two("page", self.page)
         if self.page > MAX_PAGE:
             raise FieldError("page", f"must be at most {MAX_PAGE} bytes, not {self.page}")
         if not 0 <= self.walk_reads <= 5:
             raise FieldError("walk_reads", f"must be 0 to 5, not {self.walk_reads}")
         if self.second is not None and self.data is None and self.instruction is None:
             raise FieldError("second", "needs a first buffer before it")
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionCycles:
-    """How many cycles an instruction of each class costs the thread that executes it."""
-
-    integer: float = 1.0
-    multiply: float = 1.0
-    fp_add: float = 1.0
-    fp_multiply: float = 1.0
-    fp_divide: float = 5.0
-    branch: float = 1.0
-    special: float = 1.0
-    other: float = 1.0
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not LEAST_CYCLES <= value <= MOST_CYCLES:
-                raise FieldError(
-                    f"cycles.{each.name}",
-                    f"must be {LEAST_CYCLES} to {MOST_CYCLES}, not {value:g}",
-                )
-
-
-def smt_speeds(threads: int) -> tuple[float, ...]:
-    """Return the speed of each of 1, 2, ... threads of a core, compared with one alone.
-
-    Parker's fit to a simulated processor: n threads together do 3.20 (1 - exp(-n / 2.67)) times
-    the work of one.
-    """
-    raw = [3.20 * (1 - math.exp(-n / 2.67)) / n for n in range(1, threads + 1)]
-    return tuple(speed / raw[0] for speed in raw)
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """What all cores of a machine have in common.
-
-    A thread has at most `outstanding` misses under way, which limits its bandwidth to
-    outstanding x line / latency. A blocking core waits for every load. The strands of a CMT
-    core are divided into `thread_groups`. `speeds` are those of each of 1, 2, ... threads of an
-    SMT core. Privileged software takes `trap_instructions` to emulate one that traps.
-    """
-
-    clock_ghz: float
-    threads: int = 1
-    issue_cycles: float = 1.0
-    outstanding: int = 10
-    blocking: bool = False
-    snoop_cycles: float = 0.0
-    prefetcher: Prefetcher = Prefetcher.OFF
-    prefetch_degree: int = 1
-    pipeline: Pipeline = Pipeline.SIMPLE
-    thread_groups: int = 1
-    cycles: InstructionCycles = field(default_factory=InstructionCycles)
-    mispredict_cycles: float = 15.0
-    speeds: tuple[float, ...] = ()
-    trap_instructions: int = 100
-
-    def __post_init__(self) -> None:
-        _positive("clock_ghz", self.clock_ghz)
-        _at_most("threads", self.threads, 16)
-        _positive("issue_cycles", self.issue_cycles)
-        _at_most("outstanding", self.outstanding, 1024)
-        _not_negative("snoop_cycles", self.snoop_cycles)
-        _at_most("prefetch_degree", self.prefetch_degree, 64)
-        _not_negative("mispredict_cycles", self.mispredict_cycles)
-        _at_most("trap_instructions", self.trap_instructions, 1 << 20)
-        self._check_pipeline()
-
-    def _check_pipeline(self) -> None:
-        _at_most("thread_groups", self.thread_groups, MAX_GROUPS)
-        if self.thread_groups > 1 and self.pipeline is not Pipeline.CMT:
-            raise FieldError("thread_groups", "are known only to a 'cmt' pipeline")
-        if self.threads % self.thread_groups:
-            raise FieldError(
-                "thread_groups",
-                f"{self.thread_groups} groups do not divide {self.threads} threads",
-            )
-        if self.speeds and self.pipeline is not Pipeline.SMT:
-            raise FieldError("speeds", "are known only to an 'smt' pipeline")
-        if self.speeds and len(self.speeds) != self.threads:
-            raise FieldError("speeds", f"must be {self.threads}, one for each number of threads")
-        if not all(LEAST_SPEED <= speed <= 1 for speed in self.speeds):
-            raise FieldError("speeds", f"must be {LEAST_SPEED} to 1, that of one thread alone")
-
-    @property
-    def shared_speeds(self) -> tuple[float, ...]:
-        """The speeds of 1, 2, ... running threads of an SMT core: given, or by a law."""
-        return self.speeds or smt_speeds(self.threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,10 +156,10 @@ class MemoryController:
     count: int = 1
 
     def __post_init__(self) -> None:
-        _rate("gb_per_s", self.gb_per_s)
-        _not_negative("read_latency_ns", self.read_latency_ns)
-        _not_negative("write_latency_ns", self.write_latency_ns or 0.0)
-        _at_most("count", self.count, 64)
+        rate("gb_per_s", self.gb_per_s)
+        not_negative("read_latency_ns", self.read_latency_ns)
+        not_negative("write_latency_ns", self.write_latency_ns or 0.0)
+        at_most("count", self.count, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +170,7 @@ class Node:
     memory: MemoryController | None
 
     def __post_init__(self) -> None:
-        _not_negative("cores", self.cores)
+        not_negative("cores", self.cores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +186,8 @@ class Link:
     duplex: Duplex = Duplex.FULL
 
     def __post_init__(self) -> None:
-        _rate("gb_per_s", self.gb_per_s)
-        _not_negative("latency_ns", self.latency_ns)
+        rate("gb_per_s", self.gb_per_s)
+        not_negative("latency_ns", self.latency_ns)
         if self.ends[0] == self.ends[1]:
             raise FieldError("ends", f"node {self.ends[0]} is linked to itself")
 
@@ -371,9 +230,9 @@ class Machine:
             raise FieldError("nodes", "have no memory at all")
         if self.placement is Placement.BIND:
             raise FieldError("memory.placement", "cannot be 'bind' without naming a node")
-        _not_negative("links.header_bytes", self.header_bytes)
-        _not_negative("links.request_bytes", self.request_bytes)
-        _not_negative("memory.posted_write_ns", self.posted_write_ns)
+        not_negative("links.header_bytes", self.header_bytes)
+        not_negative("links.request_bytes", self.request_bytes)
+        not_negative("memory.posted_write_ns", self.posted_write_ns)
         self._check_caches()
         self._check_links()
 

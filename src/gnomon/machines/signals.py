@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,6 +61,11 @@ def load_signal(name: str | Path) -> Signal:
     """Return a signal by the name of one that comes with gnomon, or by its file."""
     if isinstance(name, Path) or name.endswith(".toml"):
         return _signal(read_definitions(name), Path(name).stem)
+    return _built_in(name)
+
+
+@cache
+def _built_in(name: str) -> Signal:
     known = signal_names()
     if name not in known:
         near = nearest(name, known) or known

@@ -34,7 +34,7 @@ def find_source(name: str, **options: Any) -> Source:
             raise UsageError("a simulated machine has a name: give --on, as in --on laptop.")
     from gnomon.errors import UsageError
 
-    raise UsageError(f"there is no source '{name}': there are {' and '.join(SOURCES)}.")
+    raise UsageError(f"there is no source '{name}': there are {', '.join(SOURCES)}.")
 
 
 def local_sources() -> list[Source]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 from gnomon.events.model import Event, Group, Request
 from gnomon.events.portable import PREFIX
-from gnomon.launch import Command as Command
+from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
 from gnomon.recording.model import Provenance, Reading
 
 if TYPE_CHECKING:
@@ -162,6 +162,21 @@ class Counting(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+@runtime_checkable
+class OwnTime(Protocol):
+    """A counting whose time is not that of this host: it passes while it is waited for."""
+
+    has_process: bool
+
+    def clock(self) -> int:
+        """Return the present time in ns."""
+        ...
+
+    def wait_until(self, time: int, timeout: float) -> bool:
+        """Let its time pass up to a moment, at most for so many real seconds; True at the end."""
+        ...
 
 
 class Source(Protocol):

@@ -7,13 +7,13 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from gnomon.events.model import Group, Request
-from gnomon.recording.model import SIMULATED_CLOCK, EventInfo, Reading, RunInfo, Status
-from gnomon.sources.base import Command, Counting, Cpus, Snapshot, Source, Target
+from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
+from gnomon.sources.base import Command, Counting, Cpus, OwnTime, Snapshot, Source, Target
 from gnomon.units import utc_now
 
 Sink = Callable[[Iterable[Reading]], None]
@@ -54,7 +54,8 @@ class Stopper:
 
     def _reached_by_the_terminal(self) -> bool:
         """Whether Ctrl-C goes to the command by itself; one that is simulated has no process."""
-        return getattr(self._counting, "has_process", True) and _terminal_interrupts_us()
+        simulated = isinstance(self._counting, OwnTime) and not self._counting.has_process
+        return not simulated and _terminal_interrupts_us()
 
     @contextmanager
     def installed(self) -> Iterator[Stopper]:
@@ -115,7 +116,6 @@ def measure(
     """
     result = Measurement()
     emit: Sink = result.readings.extend if sink is None else sink
-    own_time = source.provenance(target).clock == SIMULATED_CLOCK
     with Stopper().installed() as stopper:
         for run in range(repeat):
             with source.open(groups, target) as counting:
@@ -127,8 +127,6 @@ def measure(
                         emit(counting.refused)
                         break
                     info = _one_run(counting, target, run, interval, duration, stopper, emit)
-                    if own_time:
-                        info = replace(info, start=0, end=counting.read().time)
                 finally:
                     stopper.watch(None)
                     result.warnings += [w for w in counting.warnings if w not in result.warnings]
@@ -152,7 +150,9 @@ def _one_run(
     emit: Sink,
 ) -> RunInfo:
     started_at = utc_now(milliseconds=True)
-    start = time.monotonic_ns()
+    own = counting if isinstance(counting, OwnTime) else None
+    clock = time.monotonic_ns if own is None else own.clock
+    start = clock()
     deadline = None if duration is None else start + round(duration * 1e9)
     runs_command = isinstance(target, Command) or (
         isinstance(target, Cpus) and target.command is not None
@@ -161,12 +161,17 @@ def _one_run(
     def over() -> bool:
         # A command that was interrupted is waited for, so that its last counts are not lost.
         interrupted = stopper.requested and not runs_command
-        return interrupted or (deadline is not None and time.monotonic_ns() >= deadline)
+        return interrupted or (deadline is not None and clock() >= deadline)
+
+    def go_on() -> bool:
+        if own is not None and deadline is not None:
+            return own.wait_until(deadline, _NAP)
+        return counting.wait(_NAP)
 
     if interval is None:
         counting.start()
         while not over():
-            if counting.wait(_NAP):
+            if go_on():
                 break
         emit(reading._replace(run=run) for reading in counting.stop().readings)
     else:
@@ -174,7 +179,7 @@ def _one_run(
         for snapshot in counting.ticks(interval, over):
             emit(differences(previous, snapshot, run))
             previous = snapshot
-    return RunInfo(run, 0, start, time.monotonic_ns(), counting.exit_status, started_at)
+    return RunInfo(run, 0, start, clock(), counting.exit_status, started_at)
 
 
 def differences(before: Snapshot | None, after: Snapshot, run: int = 0) -> list[Reading]:

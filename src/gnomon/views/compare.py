@@ -139,7 +139,7 @@ def _resolution(result: Comparison) -> str:
         for row in result.rows
         if row.verdict is Verdict.UNCHANGED and row.ratio_interval is not None
     )
-    if not widths:
+    if not widths or widths[len(widths) // 2] > 1:
         return ""
     return f" (half of them within ±{100 * widths[len(widths) // 2]:.2g} %)"
 

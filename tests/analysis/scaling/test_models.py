@@ -15,7 +15,7 @@ from gnomon.errors import UsageError
 
 Array = NDArray[np.float64]
 
-SIZES = 2.0 ** np.arange(1, 8)
+SIZES: Array = np.exp2(np.arange(1.0, 8.0))
 CURVES: dict[str, Callable[[Array], Array]] = {
     "constant": lambda n: 0 * n,
     "logarithmic": lambda n: 40 * np.log2(n),

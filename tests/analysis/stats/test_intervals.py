@@ -25,7 +25,9 @@ DRAWS: dict[str, Draw] = {
     "heavy tails": lambda g, shape: 100 + g.standard_t(3, size=shape),
     "small counts": lambda g, shape: g.poisson(1.0, size=shape).astype(float),
     "two values": lambda g, shape: 1e6 + g.integers(0, 2, size=shape).astype(float),
-    "mostly zero": lambda g, shape: (g.random(shape) < 0.3) * np.exp(g.normal(size=shape)),
+    "mostly zero": lambda g, shape: np.where(
+        g.random(shape) < 0.3, np.exp(g.normal(size=shape)), 0
+    ),
 }
 
 

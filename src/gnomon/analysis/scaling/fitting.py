@@ -8,7 +8,7 @@ damped Gauss-Newton steps, each event with its own, finish the job.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 
@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.analysis.scaling.models import Model
+from gnomon.analysis.scaling.shapes import SMALLEST_POWER, Shape
 
 Array = NDArray[np.float64]
 
 _STEPS = 14
 _ROUNDING = 1e-20  # squares relative to those of the values, below which there is no residual
-_FREEDOM = 8.0  # in AICc: a free exponent fits so many things that it must earn its place
+_FREEDOM = 10.0  # in AICc: a free exponent fits so many things that it must earn its place
 
 
 class Noise(StrEnum):
@@ -112,7 +113,10 @@ def fit(model: Model, data: Data) -> Fitted:
     """Fit a model to every event."""
     if not model.free:
         return _linear(model, data, np.empty((data.means.shape[1], 0)))
-    return _refine(_linear(model, data, _search(model, data)), data)
+    fitted = _refine(_linear(model, data, _search(model, data)), data)
+    powers = [place for place, (_, f) in enumerate(model.free) if f.shape is Shape.POWER]
+    flat = (np.abs(fitted.exponents[:, powers]) < SMALLEST_POWER).any(1)
+    return replace(fitted, misfit=np.where(flat, np.inf, fitted.misfit))
 
 
 def aicc(fitted: Fitted, data: Data, *, of_points: bool = False) -> Array:

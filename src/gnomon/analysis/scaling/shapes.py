@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+SMALLEST_POWER = 0.1
+"""The exponent below which a power cannot be told from a logarithm."""
 _LARGEST_GROWTH = 60.0  # e^60 from the smallest to the largest value is beyond any count
 
 
@@ -60,8 +62,7 @@ class Shape(StrEnum):
         """Return exponents to begin the search with, dense where shapes differ most."""
         if self is Shape.POWER:
             grid = np.linspace(-3.0, 5.0, 8 * count + 1)
-            # At zero a power is a constant.
-            return grid[np.abs(grid) > 0.04]
+            return grid[np.abs(grid) >= SMALLEST_POWER]
         reach = float(x.max() - x.min())
         sizes = np.geomspace(0.2, _LARGEST_GROWTH, 4 * count)
         return np.concatenate([-sizes[::-1], sizes]) / reach

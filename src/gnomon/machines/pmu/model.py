@@ -76,8 +76,8 @@ class PmuEvent:
         """The event as the rest of the program knows it."""
         hidden = (self.missing,) if self.missing else ()
         fields = None
-        if self.select is not None:
-            fields = Fields(self.select, ldlat=self.threshold)
+        if self.select is not None or self.threshold is not None:
+            fields = Fields(self.select or 0, ldlat=self.threshold)
         return Event(
             self.name,
             self.description,

@@ -19,11 +19,15 @@ _LETTERS = {Mode.USER: "u", Mode.SUPERVISOR: "k", Mode.HYPERVISOR: "h"}
 
 @dataclass(frozen=True, slots=True)
 class Programmed:
-    """An event with the privilege levels at which it counts; `label` is what readings call it."""
+    """An event with the privilege levels at which it counts; `label` is what readings call it.
+
+    One that is `pinned` takes no turns: it is on a counter all the time.
+    """
 
     label: str
     event: PmuEvent
     modes: frozenset[Mode] = ALL_MODES
+    pinned: bool = False
 
 
 def modes_of(modifiers: Modifiers) -> frozenset[Mode]:
@@ -83,23 +87,23 @@ class Turns:
     """Which groups are on counters: all of them, or as many as fit, in turns.
 
     The list is gone through from a place that moves on with each turn, and every group that
-    still fits beside those before it is taken, so none waits for ever.
+    still fits beside those before it is taken, so none waits for ever. Groups with a pinned
+    event come before all others in every turn.
     """
 
     def __init__(self, pmu: Pmu, groups: Sequence[tuple[Programmed, ...]]) -> None:
         self._pmu = pmu
-        self._groups = tuple(groups)
+        pinned = [any(each.pinned for each in group) for group in groups]
+        self._first = [group for group, first in zip(groups, pinned, strict=True) if first]
+        self._groups = [group for group, first in zip(groups, pinned, strict=True) if not first]
         everything = [each for group in groups for each in group]
         self.rotates = bool(misfit(pmu, everything))
         self._at = 0
         self.now = self._choose()
 
     def _choose(self) -> tuple[Programmed, ...]:
-        if not self.rotates:
-            return tuple(each for group in self._groups for each in group)
         chosen: list[Programmed] = []
-        for offset in range(len(self._groups)):
-            group = self._groups[(self._at + offset) % len(self._groups)]
+        for group in (*self._first, *self._groups[self._at :], *self._groups[: self._at]):
             if not misfit(self._pmu, [*chosen, *group]):
                 chosen += group
         return tuple(chosen)

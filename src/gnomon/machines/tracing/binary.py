@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gnomon import _native
-from gnomon.errors import CommandError, UsageError
+from gnomon.errors import UsageError
+from gnomon.launch import Command, check_startable
 
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 _TASKS = frozenset(("GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"))
@@ -26,16 +27,12 @@ class Binary:
     is_static: bool
 
 
-def program_file(argv: tuple[str, ...], directory: str = "") -> Path:
+def program_file(command: Command) -> Path:
     """Return the file that a command runs; raises CommandError when there is none."""
-    name = argv[0] if argv else ""
-    if "/" in name:
-        found = Path(directory or ".") / name
-        if found.is_file():
-            return found
-    elif name and (place := shutil.which(name)):
-        return Path(place)
-    raise CommandError(f"cannot run '{name}': there is no such program; check the spelling.")
+    check_startable(command)
+    name = command.argv[0]
+    found = name if "/" in name else shutil.which(name) or name
+    return Path(command.directory or ".") / found
 
 
 def read_binary(path: Path) -> Binary:

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from gnomon.errors import GnomonError, UsageError
@@ -42,11 +44,7 @@ def _is_cxx(arguments: Sequence[str]) -> bool:
 
 def runtime_folder(compiler: str) -> Path:
     """Return where the runtime is that this compiler has made, now or in an earlier call."""
-    version = _told(compiler, "--version")
-    if "clang" in version.lower():
-        raise UsageError(f"'{compiler}' is clang: tracing needs gcc, name one with --compiler.")
-    digest = hashlib.sha256(version.encode())
-    digest.update(_told(compiler, "-dumpmachine").encode())
+    digest = hashlib.sha256(f"{_version(compiler)} {_target(compiler)}".encode())
     for source in sorted(_SOURCES.iterdir()):
         if source.is_file():
             digest.update(source.name.encode() + source.read_bytes())
@@ -57,14 +55,26 @@ def runtime_folder(compiler: str) -> Path:
     return folder
 
 
-def _told(compiler: str, option: str) -> str:
-    try:
+@cache
+def _description(compiler: str) -> str:
+    """Return what a compiler says of itself; gcc and g++ of one version say the same."""
+    done = None
+    with suppress(OSError):
         done = subprocess.run(
-            [compiler, option], capture_output=True, text=True, check=True, errors="replace"
+            [compiler, "-v"], capture_output=True, text=True, check=False, errors="replace"
         )
-    except (OSError, subprocess.CalledProcessError):
-        raise UsageError(f"'{compiler}' is no gcc: it does not answer to {option}.") from None
-    return done.stdout
+    if done is None or "gcc version" not in done.stderr:
+        raise UsageError(f"'{compiler}' is no gcc, which tracing needs: name one with --compiler.")
+    return done.stderr
+
+
+def _version(compiler: str) -> str:
+    return next(t for t in _description(compiler).splitlines() if t.startswith("gcc version"))
+
+
+def _target(compiler: str) -> str:
+    lines = _description(compiler).splitlines()
+    return next((t.split()[-1] for t in lines if t.startswith("Target:")), "")
 
 
 def _build(compiler: str, folder: Path) -> None:
@@ -105,4 +115,4 @@ def _compile(compiler: str, unit: str, folder: Path) -> None:
 
 def _machine_options(compiler: str) -> tuple[str, ...]:
     """Return what makes atomic operations of 16 bytes possible."""
-    return ("-mcx16",) if _told(compiler, "-dumpmachine").startswith("x86_64") else ()
+    return ("-mcx16",) if _target(compiler).startswith("x86_64") else ()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.launch import Command, Launch
 from gnomon.machines.program import Observed, Program
-from gnomon.machines.tracing.binary import check_traced, program_file, read_binary
+from gnomon.machines.tracing.binary import Binary, check_traced, program_file, read_binary
+
+if TYPE_CHECKING:
+    from gnomon.machines.operations import Code
 
 _VARIABLE = "GNOMON_TRACE_FD"
 
@@ -70,6 +75,16 @@ class TracedProgram:
     def signal(self, number: int) -> None:
         """Pass a signal on while it still runs."""
         self._launch.signal(number)
+
+    def tally(self) -> list[Counter[Code]]:
+        """Take all that a released program does and return how often each thread did what."""
+        from gnomon.machines.operations import Code
+
+        rows = _native.tally(self.program.feeds)
+        counted = [Counter({Code(c): n for c, n in enumerate(row) if n}) for row in rows]
+        while len(counted) > 1 and not counted[-1]:
+            counted.pop()
+        return counted
 
     def detach(self) -> None:
         """Trace no more: the program runs on without waiting for anybody."""
@@ -157,12 +172,12 @@ def trace(
     method: Method | str = Method.AUTO,
 ) -> TracedProgram:
     """Hold a program before its first instruction, with its references to come as a Program."""
-    argv = tuple(command)
-    chosen = _chosen(argv, directory, _method(method))
     variables = dict(os.environ if environment is None else environment)
-    if chosen is Method.COMPILED:
-        return _compiled(Command(argv, variables, directory, stdout))
-    return _lackey(Command(argv, variables, directory, stdout))
+    given = Command(tuple(command), variables, directory, stdout)
+    path = program_file(given)
+    if _uses_lackey(path, _method(method)):
+        return _lackey(given)
+    return _compiled(given, read_binary(path))
 
 
 def _method(given: Method | str) -> Method:
@@ -173,22 +188,17 @@ def _method(given: Method | str) -> Method:
         raise UsageError(f"there is no way '{given}' to trace: choose from {names}.") from None
 
 
-def _chosen(argv: tuple[str, ...], directory: str, method: Method) -> Method:
-    path = program_file(argv, directory)
+def _uses_lackey(path: Path, method: Method) -> bool:
     if method is Method.LACKEY:
-        return method
-    if method is Method.COMPILED:
-        check_traced(read_binary(path))
-        return method
+        return True
     binary = read_binary(path)
-    if binary.version is None and shutil.which("valgrind"):
-        return Method.LACKEY
+    if method is Method.AUTO and binary.version is None and shutil.which("valgrind"):
+        return True
     check_traced(binary)
-    return Method.COMPILED
+    return False
 
 
-def _compiled(command: Command) -> TracedProgram:
-    binary = read_binary(program_file(command.argv, command.directory))
+def _compiled(command: Command, binary: Binary) -> TracedProgram:
     try:
         tracer = _Compiled(binary.has_tasks)
     except OSError as error:

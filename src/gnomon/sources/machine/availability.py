@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.errors import UsageError
 from gnomon.machines.ledger import CLASSES
 from gnomon.machines.model import Placement
 from gnomon.machines.operations import OPERATION, Code, fixed_feed
 from gnomon.machines.pmu.bank import Bank
-from gnomon.machines.pmu.programming import Programmed, misfit, modes_of, why_not
+from gnomon.machines.pmu.programming import misfit
 from gnomon.machines.program import Observed, Program, Range
 from gnomon.sources.base import Availability, Verdict
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine.admission import Admission, programme
 from gnomon.sources.machine.runs import ExecutionRun
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from gnomon.events.model import Request
     from gnomon.machines.model import Machine
     from gnomon.machines.pmu.model import PmuEvent
+    from gnomon.machines.pmu.programming import Programmed
     from gnomon.sources.machine.targets import Bench
 
 _DATA, _FAR, _TEXT = 1 << 32, 2 << 32, 3 << 32
@@ -72,37 +72,33 @@ def _operations(threads: int) -> NDArray[np.void]:
 def try_events(requests: Sequence[Request], bench: Bench) -> list[Availability]:
     """Count all events over one run of the known program, each as if it were alone."""
     run = ExecutionRun(bench.machine, known_program(bench.machine), seed=bench.seed)
-    asked = [_programme(request, bench, run) for request in requests]
+    asked = [_ready(request, bench, run) for request in requests]
     run.begin()
     with run:
         banks = [
-            Bank(bench.pmu, [(each,)], run.look) if isinstance(each, Programmed) else None
-            for each in asked
+            None if programmed is None else Bank(bench.pmu, [(programmed,)], run.look)
+            for programmed, _ in asked
         ]
         run.advance()
         found = []
-        for request, each, bank in zip(requests, asked, banks, strict=True):
-            if bank is None or not isinstance(each, Programmed):
-                found.append(Availability(request.event, Verdict.NOT_SUPPORTED, str(each)))
+        for request, (programmed, reason), bank in zip(requests, asked, banks, strict=True):
+            if bank is None or programmed is None:
+                found.append(Availability(request.event, Verdict.NOT_SUPPORTED, reason))
                 continue
             bank.pass_to(run.now_ns)
             value = sum(line.value for line in bank.counted())
-            found.append(_judge(request, each, value, len(run.program.feeds)))
+            found.append(_judge(request, programmed, value, len(run.program.feeds)))
     return found
 
 
-def _programme(request: Request, bench: Bench, run: ExecutionRun) -> Programmed | str:
-    """Return an event ready to be counted, or why it cannot be."""
-    try:
-        event = find_event(bench.pmu, request.event.name)
-    except UsageError:
-        return request.event.description or "there is no such event"
-    programmed = Programmed(request.label, event, modes_of(request.modifiers))
-    reason = why_not(bench.pmu, event, programmed.modes) or run.refusal(programmed)
-    reason = reason or misfit(bench.pmu, [programmed])
-    if not reason:
+def _ready(request: Request, bench: Bench, run: ExecutionRun) -> Admission:
+    """Return an event ready to be counted alone, or why it cannot be."""
+    programmed, reason = programme(request, bench.pmu, run)
+    if programmed is not None and (reason := misfit(bench.pmu, [programmed])):
+        return Admission(None, reason)
+    if programmed is not None:
         run.admit(programmed)
-    return reason or programmed
+    return Admission(programmed, reason)
 
 
 def _judge(request: Request, programmed: Programmed, value: int, threads: int) -> Availability:

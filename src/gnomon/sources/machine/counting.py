@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, NotSupportedError, StateError, UsageError
 from gnomon.machines.pmu.bank import Bank
-from gnomon.machines.pmu.programming import Programmed, misfit, modes_of, why_not
+from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Closing, Snapshot
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine.admission import programme
 
 if TYPE_CHECKING:
     from gnomon.events.model import Group, Request
@@ -55,8 +55,8 @@ class MachineCounting(Closing):
         """Return the members of a group that can be counted, as many as fit together."""
         members: list[Programmed] = []
         for request in group:
-            programmed, reason = self._programme(request)
-            if programmed is not None and not reason:
+            programmed, reason = programme(request, self._bench.pmu, self._run)
+            if programmed is not None:
                 reason = misfit(self._bench.pmu, [*members, programmed])
             if programmed is None or reason:
                 self._refused[request.label] = reason
@@ -65,17 +65,6 @@ class MachineCounting(Closing):
                 self._run.admit(programmed)
                 members.append(programmed)
         return tuple(members)
-
-    def _programme(self, request: Request) -> tuple[Programmed | None, str]:
-        name = request.event.name
-        pmu = self._bench.pmu
-        try:
-            event = find_event(pmu, name)
-        except UsageError:
-            return None, request.event.description or f"{pmu.title} has no such event"
-        programmed = Programmed(request.label, event, modes_of(request.modifiers))
-        reason = why_not(pmu, event, programmed.modes) or self._run.refusal(programmed)
-        return programmed, reason
 
     def _refuse_the_inexact(self) -> None:
         """Raise the reason why not all events can be on counters all the time."""
@@ -162,9 +151,22 @@ class MachineCounting(Closing):
     def wait(self, timeout: float | None = None) -> bool:
         """Let the machine go on for about that much real time; tell whether its program ended."""
         self._require("wait for", "running", "stopped")
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else monotonic() + timeout
         while not self._go_on(None, deadline):
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and monotonic() >= deadline:
+                return False
+        return True
+
+    def clock(self) -> int:
+        """Return the simulated time, which begins with the program."""
+        with self._lock:
+            return self._run.now_ns if self._state in ("running", "stopped") else 0
+
+    def wait_until(self, time: int, timeout: float) -> bool:
+        """Let simulated time pass up to a moment, at most for so many real seconds."""
+        deadline = monotonic() + timeout
+        while not self._go_on(time, deadline):
+            if self._run.now_ns >= time or monotonic() >= deadline:
                 return False
         return True
 
@@ -174,13 +176,13 @@ class MachineCounting(Closing):
             self._require("wait for", "running", "stopped")
             seconds = _PIECE
             if deadline is not None:
-                seconds = min(max(deadline - time.monotonic(), 0.0), _PIECE)
-            counts = self._state == "running" and self._bank is not None
-            turn = self._bank.next_turn if counts and self._bank is not None else None
+                seconds = min(max(deadline - monotonic(), 0.0), _PIECE)
+            bank = self._bank if self._state == "running" else None
+            turn = bank.next_turn if bank is not None else None
             goals = [goal for goal in (until_ns, turn) if goal is not None]
             ended = self._run.advance(min(goals, default=None), seconds=seconds)
-            if counts and self._bank is not None:
-                self._bank.pass_to(self._run.now_ns)
+            if bank is not None:
+                bank.pass_to(self._run.now_ns)
             return ended
 
     def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:

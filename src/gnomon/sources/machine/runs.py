@@ -132,8 +132,8 @@ class ExecutionRun(Run):
 
     @property
     def now_ns(self) -> int:
-        """The simulated time since the start."""
-        return int(self.execution.now_ns)
+        """The simulated time since the start; a moment that was reached is exactly that."""
+        return round(self.execution.now_ns)
 
     def begin(self) -> None:
         """Build the machine and let the program begin on it."""

@@ -12,11 +12,11 @@ from gnomon.events.model import Scope
 from gnomon.machines.lowering import TICKS_PER_CYCLE, ns_of_ticks
 from gnomon.machines.memory import Place as Origin
 from gnomon.machines.pmu.bank import Bank
-from gnomon.machines.pmu.programming import Programmed, misfit, modes_of, why_not
+from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.machines.pmu.recipes import recipe
 from gnomon.machines.watches import LatencyWatch, OverflowWatch
 from gnomon.sources.base import Closing
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine.admission import programme
 from gnomon.sources.machine.runs import ExecutionRun
 from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gnomon.machines.pmu.model import PmuEvent
     from gnomon.machines.watches import Watch
     from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Bench
@@ -77,15 +78,11 @@ class MachineSampler(Closing):
             raise
 
     def _programme(self, sampling: Sampling) -> Programmed:
-        request, pmu = sampling.request, self._bench.pmu
-        event = find_event(pmu, request.event.name)
-        programmed = Programmed(request.label, event, modes_of(request.modifiers))
-        reason = why_not(pmu, event, programmed.modes) or self._run.refusal(programmed)
-        if not reason and event.scope is not Scope.THREAD:
-            reason = f"it counts for a whole {event.scope}, and no thread is to blame"
-        if not reason and (event.constant is not None or any(t.sign < 0 for t in event.terms)):
-            reason = "its count does not only grow with what happens"
-        if reason := reason or event.no_overflow:
+        request = sampling.request
+        programmed, reason = programme(request, self._bench.pmu, self._run)
+        if programmed is not None:
+            reason = _no_interrupt(programmed.event)
+        if programmed is None or reason:
             raise NotSupportedError(f"'{request.label}' cannot be sampled: {reason}.")
         self._run.admit(programmed)
         return programmed
@@ -104,7 +101,10 @@ class MachineSampler(Closing):
         how = [recipe(term.name, self._bench.machine) for term in event.terms]
         weights = dict.fromkeys((each.name for each in how), 1)
         return OverflowWatch(
-            weights, max(round(period * how[0].divisor), 1), programmed.modes, pmu.skid
+            weights,
+            max(round(period * how[0].divisor), 1),
+            programmed.modes,
+            0 if sampling.request.modifiers.precise > 1 else pmu.skid,
         )
 
     def start(self) -> None:
@@ -234,3 +234,12 @@ class MachineSampler(Closing):
     def _require(self, verb: str, *states: str) -> None:
         if self._state not in states:
             raise StateError(f"cannot {verb} a sampler that is {self._state}.")
+
+
+def _no_interrupt(event: PmuEvent) -> str:
+    """Return why an event cannot interrupt a thread, empty when it can."""
+    if event.scope is not Scope.THREAD:
+        return f"it counts for a whole {event.scope}, and no thread is to blame"
+    if event.constant is not None or any(term.sign < 0 for term in event.terms):
+        return "its count does not only grow with what happens"
+    return event.no_overflow

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.errors import UsageError
 from gnomon.events.model import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
@@ -52,6 +53,8 @@ class MachineSource:
         pmu: Pmu | None = None,
         profile: str | None = None,
     ) -> None:
+        if not 0 <= seed < 1 << 63:
+            raise UsageError(f"a seed of {seed} makes no sense: 0 to 2^63 - 1.")
         self.machine = machine if isinstance(machine, Machine) else load_machine(machine)
         self.pmu = pmu if pmu is not None else load_pmu(self.machine.pmu)
         self.seed = seed

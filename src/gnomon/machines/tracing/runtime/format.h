@@ -1,7 +1,7 @@
 /* What a traced program and the simulator share: memory of one process, a ring a thread.
  *
  * A thread alone writes its ring and the simulator alone reads it. A record is 8 bytes; its
- * lowest bit is the phase, which turns over with every lap of the ring, so that a record is
+ * bit 7 is the phase, which turns over with every lap of the ring, so that a record is
  * valid as soon as it is written and nothing is lost when the program dies. The other words of
  * a record that has several are written before the first. When the ring is full the thread
  * waits.
@@ -24,31 +24,35 @@
 #define GNOMON_RING_BITS 16
 #define GNOMON_RING_RECORDS ((uint64_t)1 << GNOMON_RING_BITS)
 
-/* First word: address (or small number) from bit 16, kind from bit 8, size from bit 1. */
+/* First word: address (or small number) from bit 16, size from bit 8, phase at bit 7, kind. */
 #define GNOMON_RECORD(address, kind, size) \
-    ((uint64_t)(address) << 16 | (uint64_t)(kind) << 8 | (uint64_t)(size) << 1)
+    ((uint64_t)(address) << 16 | (uint64_t)(size) << 8 | (uint64_t)(kind))
 #define GNOMON_RECORD_ADDRESS(record) ((record) >> 16)
-#define GNOMON_RECORD_KIND(record) ((record) >> 8 & 0xff)
-#define GNOMON_RECORD_SIZE(record) ((record) >> 1 & 0x7f)
-/* Further words: a number of up to 63 bits above the phase. */
-#define GNOMON_WORD(value) ((uint64_t)(value) << 1)
-#define GNOMON_WORD_VALUE(word) ((word) >> 1)
+#define GNOMON_RECORD_SIZE(record) ((record) >> 8 & 0xff)
+#define GNOMON_RECORD_KIND(record) ((record) & 0x7f)
+/* Further words: a number of up to 56 bits above the phase. */
+#define GNOMON_WORD(value) ((uint64_t)(value) << 8)
+#define GNOMON_WORD_VALUE(word) ((word) >> 8)
 /* The phase of record i; memory that was never written has the phase of no first lap. */
-#define GNOMON_PHASE(i) (~((i) >> GNOMON_RING_BITS) & 1)
+#define GNOMON_PHASE_BIT 0x80
+#define GNOMON_PHASE(i) (~((i) >> (GNOMON_RING_BITS - 7)) & GNOMON_PHASE_BIT)
 
+/* The kinds of one word are the codes of native/machine_program.hh, so that they need no
+ * translation. */
 enum gnomon_kind {
-    GNOMON_LOAD,
-    GNOMON_STORE,
-    GNOMON_ATOMIC,
-    GNOMON_ENTER,
-    GNOMON_LEAVE,
-    GNOMON_LOCK,
-    GNOMON_UNLOCK,
-    GNOMON_START,
-    GNOMON_JOIN,
-    GNOMON_AWAY,
+    GNOMON_LOAD = 0,
+    GNOMON_STORE = 1,
+    GNOMON_ATOMIC = 3,
+    GNOMON_LOCK = 17,
+    GNOMON_UNLOCK = 18,
+    GNOMON_START = 19,
+    GNOMON_JOIN = 20,
+    GNOMON_AWAY = 21,
+    GNOMON_ENTER = 25,
+    GNOMON_LEAVE = 26,
     /* With a word more: the number of bytes, or of threads that meet. */
-    GNOMON_LOAD_RANGE,
+    GNOMON_LONG = 0x60,
+    GNOMON_LOAD_RANGE = GNOMON_LONG,
     GNOMON_STORE_RANGE,
     GNOMON_BARRIER,
     /* With two words more: where from, and the number of bytes. */
