@@ -15,13 +15,13 @@ demo: $(VENV)/.demo
 	@echo "== What this machine can measure"
 	@$(BIN)/gnomon doctor
 	@echo
-	@echo "== A parallel program with three phases, read every 20 ms"
+	@echo "== A survey: everything that can be counted of a matrix summed across its rows"
 	@mkdir -p build/demo
-	@cc -O2 -pthread -o build/demo/phases examples/phases.c
-	@$(BIN)/gnomon count -i 20ms -o build/demo/phases.gnomon --force -- build/demo/phases
+	@cc -O2 -o build/demo/strides examples/strides.c
+	@$(BIN)/gnomon survey -r 3 --force -o build/demo/strides.gnomon \
+	  --html build/demo/report.html -- build/demo/strides columns
 	@echo
-	@echo "== The same again, from the recording, with its course over time"
-	@$(BIN)/gnomon show build/demo/phases.gnomon
+	@echo "Open build/demo/report.html in a browser: it needs nothing else."
 
 test: packages $(VENV)/.test lint docs
 	@echo "== Tests"
@@ -54,7 +54,7 @@ packages:
 # they change.
 $(VENV)/.demo: pyproject.toml $(NATIVE) | $(VENV)/bin/python
 	@echo "== Installing gnomon into $(VENV)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[report]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(NATIVE) | $(VENV)/bin/python

@@ -54,8 +54,8 @@ def tabulate(
 ) -> RunTable:
     """Add up readings to one value an event and run; a set of events has runs of its own.
 
-    The time that a run took is an event like the others, except on simulated machines,
-    where it would be the simulator's.
+    The time that a run took is an event like the others, except where it would be that of
+    a simulator or of valgrind.
     """
     gathered: dict[tuple[int, int], list[Reading]] = {}
     for reading in readings:
@@ -74,7 +74,7 @@ def tabulate(
     values = np.full((len(keys), len(listed)), np.nan)
     scaled: set[str] = set()
     for row, key in enumerate(keys):
-        if timed:
+        if timed and not _slowed(provenance, key[1]):
             values[row, 0] = known[key].end - known[key].start
         for count in summarise(gathered[key], tuple(infos.values())):
             if count.value is not None:
@@ -83,6 +83,12 @@ def tabulate(
                 scaled.add(count.event)
     found = tuple(known.get(key, RunInfo(*key)) for key in keys)
     return RunTable(provenance, listed, found, values, frozenset(scaled), tuple(warnings))
+
+
+def _slowed(provenance: Provenance, batch: int) -> bool:
+    """Whether a batch of a survey was run by something that makes programs slow."""
+    plan = provenance.plan
+    return batch < len(plan) and plan[batch].startswith(("valgrind", "machine"))
 
 
 def table_of(recording: Recording) -> RunTable:

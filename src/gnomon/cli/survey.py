@@ -75,9 +75,17 @@ def run(options: argparse.Namespace) -> int:
         for text in result.warnings:
             print(f"warning: {text}", file=sys.stderr)
         if options.recording is None:
-            print(f"  recorded in {result.path}")
+            print(f"  recorded in {_nearby(result.path)}")
     write_html(options, lambda: survey_page(result))
     return 0 if result.complete else 130
+
+
+def _nearby(path: str) -> str:
+    """Return a path as seen from here, when it is not elsewhere."""
+    from pathlib import Path
+
+    place, here = Path(path), Path.cwd()
+    return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 
 def _result(options: argparse.Namespace) -> SurveyResult:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from gnomon.machines.distances import Matrix, distances
 from gnomon.machines.core import Pipeline
+from gnomon.machines.distances import Matrix, distances
 from gnomon.machines.model import Cache, Machine, Tlb
 from gnomon.machines.pmu.model import Pmu
 from gnomon.units import format_bytes

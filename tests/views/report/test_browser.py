@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gnomon.analysis.survey.costs import Share
-from gnomon.analysis.survey.indicators import Indicator
-from gnomon.analysis.survey.result import SurveyResult
-from gnomon.analysis.survey.selection import Fold, Judged
-from gnomon.recording.model import Provenance, RunInfo, Status
-from gnomon.views.report.assemble import survey_page
-from gnomon.views.report.page import write_page
+from gnomon.views.report.assemble import compare_page, phases_page, scale_page, survey_page
+from gnomon.views.report.page import Page, write_page
+
+from .results import compare_result, phases_result, scale_result, survey_result
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as BrowserPage
@@ -24,37 +22,39 @@ pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def _judged(number: int) -> Judged:
-    values = {(run, number): 1_000.0 * (number + 1) + run for run in range(4)}
-    indicator = Indicator(
-        f"event-{number}", "what it counts", "", "thread", "perf", False, (), Status.COUNTED, values
-    )
-    share = Share(number / 100, "10 ns each") if number % 2 else None
-    return Judged(indicator, None if number < 35 else Fold.ZERO, "", share)
-
-
-def _result() -> SurveyResult:
-    runs = tuple(RunInfo(i, 0, i * 10**9, i * 10**9 + 10**8 + i * 10**6, 0) for i in range(12))
-    origin = Provenance("perf", command=("./program",), host="box", plan=("perf event",), repeat=12)
-    return SurveyResult(origin, tuple(map(_judged, range(40))), runs, 12, ("a warning",))
+PAGES: dict[str, Callable[[], Page]] = {
+    "survey": lambda: survey_page(survey_result()),
+    "compare": lambda: compare_page(compare_result()),
+    "scale": lambda: scale_page(scale_result()),
+    "phases": lambda: phases_page(phases_result()),
+}
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    write_page(survey_page(_result()), path)
-    return path
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    for name, page in PAGES.items():
+        write_page(page(), folder / f"{name}.html")
+    return folder
 
 
 @pytest.fixture(params=[1280, 400])
-def page(request: pytest.FixtureRequest, report: Path) -> Iterator[BrowserPage]:
+def page(request: pytest.FixtureRequest, reports: Path) -> Iterator[BrowserPage]:
+    """The report of a survey, at the width of a desktop and of a telephone."""
+    with _opened(reports / "survey.html", request.param) as opened:
+        yield opened
+
+
+@contextmanager
+def _opened(report: Path, width: int) -> Iterator[BrowserPage]:
+    """Open a report; nothing may fail, be logged as an error, or be fetched from elsewhere."""
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     sync_api = pytest.importorskip("playwright.sync_api")
     errors: list[str] = []
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": request.param, "height": 900})
+        opened = browser.new_page(viewport={"width": width, "height": 900})
         opened.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
         opened.on("pageerror", lambda error: errors.append(str(error)))
         opened.on("requestfailed", lambda r: errors.append(r.url))
@@ -119,3 +119,69 @@ def test_a_plot_shows_a_value_under_the_pointer_and_zooms(page: BrowserPage) -> 
     page.mouse.move(box["x"] + box["width"] * 0.7, middle + 40, steps=8)
     page.mouse.up()
     page.wait_for_function(f"{limits} < {before}")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("kind", ["compare", "scale", "phases"])
+def test_every_kind_of_report_reacts_to_the_pointer(kind: str, width: int, reports: Path) -> None:
+    with _opened(reports / f"{kind}.html", width) as page:
+        widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert widths[0] <= widths[1]
+        figure = page.locator(".bk-Figure").first
+        figure.scroll_into_view_if_needed()
+        x, y = _place_of_a_point(page)
+        box = figure.bounding_box()
+        assert box is not None
+        for step in (3, 1, 0):
+            page.mouse.move(box["x"] + x + step, box["y"] + y + step)
+        tooltip = page.locator(".bk-tooltip-content").first
+        tooltip.wait_for()
+        assert tooltip.inner_text().strip()
+        limits = "(() => { const p = Bokeh.documents[0].roots()[0]; return p.x_range.end; })()"
+        before = page.evaluate(limits)
+        middle = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + box["width"] * 0.6, middle)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.9, middle + 40, steps=8)
+        page.mouse.up()
+        page.wait_for_function(f"{limits} < {before}")
+
+
+def _place_of_a_point(page: BrowserPage) -> tuple[float, float]:
+    """Return where the first plot has drawn a point of its scatter, in pixels."""
+    place = page.evaluate(
+        """() => {
+            const plot = Bokeh.documents[0].roots()[0];
+            const view = Object.values(Bokeh.index.roots ?? Bokeh.index)[0];
+            const dots = plot.renderers.filter((r) => r.glyph && r.glyph.type === "Scatter")[0];
+            const data = dots.data_source.data;
+            const at = Math.floor(data[dots.glyph.x.field].length / 2);
+            const frame = view.frame;
+            return [
+                frame.x_scale.compute(data[dots.glyph.x.field][at]),
+                frame.y_scale.compute(data[dots.glyph.y.field][at]),
+            ];
+        }"""
+    )
+    return float(place[0]), float(place[1])
+
+
+def test_a_comparison_sorts_by_its_ratio(reports: Path) -> None:
+    with _opened(reports / "compare.html", 1280) as page:
+        page.locator("table.data thead button", has_text="B / A").first.click()
+        first = _first_column(page)[:4]
+        assert {name.rpartition("-")[2] for name in first} == {"0", "3", "6", "9"}
+        page.locator("input[type=search]").first.fill("unchanged")
+        assert len(_first_column(page)) < 12
+
+
+def test_paper_is_light_and_nothing_is_cut_off(reports: Path) -> None:
+    with _opened(reports / "compare.html", 718) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert colour == "rgb(255, 255, 255)"
+        wide = page.evaluate(
+            "[...document.querySelectorAll('table')]"
+            ".map((t) => t.getBoundingClientRect().right).every((r) => r <= innerWidth + 1)"
+        )
+        assert wide

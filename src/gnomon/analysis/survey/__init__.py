@@ -67,6 +67,7 @@ def survey(
     """
     if repeat < 1:
         raise UsageError(f"{repeat} runs make no sense: run at least once.")
+    seconds = _seconds(timeout)
     subject = Subject(_as_command(command), on, valgrind=valgrind, seed=seed)
     find = find or _Find(seed)
     chosen = choose_events(choose_origins(subject, find), events)
@@ -86,7 +87,7 @@ def survey(
     for text in misfits:
         writer.warn(f"not counted: {text}")
     order = run_order(len(batches), repeat, seed)
-    return _go(writer, batches, order, subject.command, find, timeout, on_progress)
+    return _go(writer, batches, order, subject.command, find, seconds, on_progress)
 
 
 def resume(
@@ -97,6 +98,7 @@ def resume(
     find: FindSource | None = None,
 ) -> SurveyResult:
     """Make the runs that a survey still lacks; a survey that lacks none is returned as it is."""
+    seconds = _seconds(timeout)
     with Recording.open(path) as recording:
         provenance = recording.provenance
         if not provenance.plan:
@@ -113,7 +115,7 @@ def resume(
     batches = read_batches(provenance.plan, find)
     command = Command(provenance.command)
     writer = RecordingWriter.reopen(where)
-    return _go(writer, batches, rest, command, find, timeout, on_progress)
+    return _go(writer, batches, rest, command, find, seconds, on_progress)
 
 
 def _go(
@@ -122,10 +124,9 @@ def _go(
     order: Sequence[tuple[int, int]],
     command: Command,
     find: FindSource,
-    timeout: str | float | None,
+    timeout: float | None,
     on_progress: OnProgress | None,
 ) -> SurveyResult:
-    seconds = parse_duration(timeout, "timeout") / 1e9 if isinstance(timeout, str) else timeout
     with writer:
         outcome = carry_out(
             batches,
@@ -133,7 +134,7 @@ def _go(
             command,
             find,
             writer,
-            timeout=seconds,
+            timeout=timeout,
             on_progress=on_progress,
         )
         for text in outcome.warnings:
@@ -142,6 +143,10 @@ def _go(
             writer.suspend()
     with Recording.open(writer.path) as recording:
         return survey_of(recording)
+
+
+def _seconds(timeout: str | float | None) -> float | None:
+    return parse_duration(timeout, "timeout") / 1e9 if isinstance(timeout, str) else timeout
 
 
 def _provenance(

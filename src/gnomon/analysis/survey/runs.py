@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from gnomon.analysis.survey.batches import Batch, FindSource
 from gnomon.analysis.survey.indicators import RunKey
 from gnomon.analysis.survey.origins import event_prefix
-from gnomon.errors import CommandError
+from gnomon.errors import GnomonError
 from gnomon.recording import RecordingWriter
 from gnomon.recording.model import EventInfo, RunInfo
 from gnomon.sources.base import Command
@@ -66,7 +66,7 @@ def carry_out(
             outcome.interrupted = True
             break
         if _ended_by_us(measurement):
-            raise CommandError(
+            raise GnomonError(
                 f"run {done + 1} was ended, because it took longer than {timeout:g} s: "
                 "allow more time with --timeout; what was measured before is recorded."
             )

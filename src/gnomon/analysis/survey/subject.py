@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gnomon.analysis.survey.batches import FindSource
+from gnomon.analysis.survey.origins import event_prefix
 from gnomon.errors import NotSupportedError, UnknownEventError, UsageError
 from gnomon.events.model import Request
 from gnomon.events.syntax import parse_events, split_items
@@ -75,17 +76,27 @@ def _all_of(source: Source) -> list[Request]:
 
 
 def _asked(origin: str, origins: Sequence[tuple[str, Source]], events: str) -> list[Request]:
-    """Return the requests of an event list that this source is the first to know."""
+    """Return the requests of an event list that this source is the first to know.
+
+    An event may name the simulated machine that it is meant for, as in `laptop::cycles`.
+    """
     found: list[Request] = []
     for item in split_items(events):
-        for name, source in origins:
+        named = [pair for pair in origins if _is_for(item, pair[0])]
+        for name, source in named or origins:
+            prefix = event_prefix(name) if named else ""
             try:
-                groups = parse_events(item, source.resolve)
+                groups = parse_events(item.removeprefix(prefix), source.resolve)
             except UnknownEventError:
-                if name == origins[-1][0]:
+                if name == (named or origins)[-1][0]:
                     raise
                 continue
             if name == origin:
                 found += [request for group in groups for request in group]
             break
     return found
+
+
+def _is_for(item: str, origin: str) -> bool:
+    prefix = event_prefix(origin)
+    return bool(prefix) and item.startswith(prefix)

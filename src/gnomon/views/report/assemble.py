@@ -70,7 +70,7 @@ def page_of(
     """Return a page with the facts about where its numbers come from."""
     return Page(
         title=title,
-        subtitle=" / ".join(dict.fromkeys(map(_subtitle, origins))),
+        subtitle=_subtitle(origins),
         sections=(*sections, *topology_sections(origins)),
         facts=_joined(origins),
         warnings=tuple(warnings),
@@ -84,11 +84,18 @@ def command_text(provenance: Provenance) -> str:
     return " ".join(provenance.command) or provenance.target or "a recording"
 
 
-def _subtitle(provenance: Provenance) -> str:
-    place = provenance.machine or provenance.cpu
-    cpus = f"{provenance.cpus} CPU{'s' * (provenance.cpus != 1)}" if provenance.cpus else ""
-    words = [provenance.host, ", ".join(filter(None, (place, cpus))), provenance.created]
-    return " · ".join(filter(None, words))
+def _subtitle(origins: Sequence[Provenance]) -> str:
+    """Return where and when it was measured; what several share is said once."""
+    words = []
+    for one in origins:
+        cpus = f"{one.cpus} CPU{'s' * (one.cpus != 1)}" if one.cpus else ""
+        words.append(
+            (one.host, ", ".join(filter(None, (one.machine or one.cpu, cpus))), one.created)
+        )
+    columns = (
+        " / ".join(dict.fromkeys(filter(None, column))) for column in zip(*words, strict=True)
+    )
+    return " · ".join(filter(None, columns))
 
 
 def facts(provenance: Provenance) -> tuple[tuple[str, str], ...]:
@@ -147,12 +154,15 @@ def report_page(paths: Sequence[str], *, live: bool = False) -> Page:
 def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """Return what changed between two recordings, or in words why that cannot be said."""
     from gnomon.analysis.compare import compare
+    from gnomon.analysis.runs import ELAPSED
     from gnomon.views.report.compare import compare_sections
 
     try:
         result = compare(a, b, anyway=True)
     except GnomonError as error:
         return (), (f"the two are not compared: {error}",)
+    if all(row.event == ELAPSED.name for row in result.rows):
+        return (), ("the two are not compared: they have no event in common",)
     # What is said of each recording by itself stands there already.
     notes = tuple(text for text in result.warnings if not text.startswith(("A: ", "B: ")))
     return compare_sections(result), notes

@@ -84,10 +84,11 @@ _TICKS = {
 
 def ratio_axis(plot: BokehFigure, low: float, high: float) -> None:
     """Let a logarithmic horizontal axis show ratios, close to one or far apart."""
-    from bokeh.models import AdaptiveTicker, CustomJSTickFormatter, LogTicker
+    from bokeh.models import AdaptiveTicker, CustomJSTickFormatter, FixedTicker
 
-    wide = high / low > 10
-    ticker = LogTicker() if wide else AdaptiveTicker(desired_num_ticks=6)
+    steps = [mantissa * 10.0**power for power in range(-9, 10) for mantissa in (1, 2, 5)]
+    wide = high / low > 6
+    ticker = FixedTicker(ticks=steps) if wide else AdaptiveTicker(desired_num_ticks=6)
     plot.xaxis.ticker = ticker
     plot.xgrid.ticker = ticker
     plot.xaxis.formatter = CustomJSTickFormatter(code="return `×${+tick.toPrecision(3)}`;")
@@ -121,7 +122,6 @@ def style_legend(plot: BokehFigure) -> None:
         legend.border_line_alpha = 0.0
         legend.label_text_color = _GREY
         legend.click_policy = "hide"
-        legend.margin = 0
-        legend.padding = 4
+        legend.update(margin=0, padding=4)
         legend.ncols = 2  # narrow screens have room for two names
         plot.add_layout(legend, "below")

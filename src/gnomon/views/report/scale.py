@@ -32,21 +32,19 @@ def scale_sections(result: Scaling) -> tuple[Section, ...]:
     tables = [_table(result, growing)] if growing else []
     main = Section(
         "What grows",
-        _lead(result, growing, constant),
+        _lead(result, growing),
         (*figures, *tables),
         (_table(result, constant),) if constant else (),
-        f"{len(constant)} events that do not grow",
+        f"{len(constant)} event{'s that do' * (len(constant) != 1) or ' that does'} not grow",
     )
     return main, *_predicted(result), *_together(result)
 
 
-def _lead(
-    result: Scaling, growing: Sequence[EventScaling], constant: Sequence[EventScaling]
-) -> tuple[str, ...]:
+def _lead(result: Scaling, growing: Sequence[EventScaling]) -> tuple[str, ...]:
     names = " and ".join(result.parameters)
     first = (
-        f"{len(growing)} of {len(result.rows)} events grow or fall with {names}, and "
-        f"{len(constant)} do not, over {len(result.points)} points and {runs_text(result.runs)}."
+        f"{len(growing)} of {len(result.rows)} events grow or fall with {names}, as seen at "
+        f"{len(result.points)} points in {runs_text(result.runs)}."
     )
     knees = [row for row in result.rows if row.knee is not None]
     second = "; ".join(
@@ -115,8 +113,8 @@ def _together(result: Scaling) -> tuple[Section, ...]:
     share = float(found.shares[0])
     words = f"{share:.0%} of the variation of all events goes in one direction."
     caption = (
-        "Principal components of the standardised events: each dot is a point that was measured, "
-        "each line an event that takes part."
+        "Principal components of the standardised events: each dot is measured, with the value of "
+        f"{' and '.join(result.parameters)} beside it; each line is an event that takes part."
     )
     return (
         Section("What varies together", (words,), (Figure(caption, lambda: _pca_plot(result)),)),
@@ -200,12 +198,9 @@ def _pca_plot(result: Scaling) -> Model:
         }
     )
     plot.segment("x0", "y0", "x1", "y1", source=arrows, color=COLOURS[5], line_width=2)
-    small = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
+    small: dict[str, Any] = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
     plot.text("x1", "y1", "name", source=arrows, text_color=COLOURS[5], **small)
-    names = [
-        ", ".join(f"{n} = {v:g}" for n, v in zip(result.parameters, point, strict=True))
-        for point in result.points
-    ]
+    names = [", ".join(f"{value:g}" for value in point) for point in result.points]
     dots = ColumnDataSource({"x": scores[:, 0].tolist(), "y": scores[:, 1].tolist(), "name": names})
     plot.scatter("x", "y", source=dots, size=9, color=COLOURS[1])
     plot.text("x", "y", "name", source=dots, text_color=COLOURS[1], y_offset=-12, **small)

@@ -1,0 +1,77 @@
+"""A served report follows its recording while it is being written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from gnomon.recording import RecordingWriter
+from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+
+
+def _add_run(writer: RecordingWriter, run: int) -> None:
+    time = 1_000 * (run + 1)
+    writer.append(
+        Reading(time, event, "process", 100 + run, 10, 10, Status.COUNTED, run)
+        for event in ("first", "second")
+    )
+    writer.add_run(RunInfo(run, 0, time - 1_000, time, 0))
+    writer.flush()
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[RecordingWriter]:
+    origin = Provenance(
+        "perf", command=("./program",), plan=("perf first,second",), repeat=3, target="command"
+    )
+    infos = [EventInfo("first"), EventInfo("second")]
+    with RecordingWriter(tmp_path / "run.gnomon", origin, infos) as opened:
+        _add_run(opened, 0)
+        yield opened
+
+
+@pytest.fixture
+def served(writer: RecordingWriter) -> Iterator[str]:
+    """The address of `gnomon serve`, a program of its own as users have it."""
+    words = [sys.executable, "-m", "gnomon.cli", "serve", str(writer.path)]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        yield line.partition("http://")[2].partition(" ")[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+
+
+def _get(address: str) -> str:
+    with urlopen(f"http://{address}", timeout=30) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def test_the_page_follows_a_recording_that_grows(served: str, writer: RecordingWriter) -> None:
+    before = _get(served + "version")
+    page = _get(served)
+    assert "data-live" in page
+    assert "2 events were counted in 1 runs" in page
+    assert _get(served + "version") == before
+    _add_run(writer, 1)
+    assert _get(served + "version") != before
+    assert "2 events were counted in 2 runs" in _get(served)
+
+
+def test_there_is_one_page_only(served: str) -> None:
+    with pytest.raises(HTTPError) as failure:
+        urlopen(f"http://{served}elsewhere", timeout=30)
+    assert failure.value.code == 404
+    failure.value.close()
