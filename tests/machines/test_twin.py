@@ -47,10 +47,15 @@ References = list[tuple[int, int, Kind]]
 
 @st.composite
 def caches(
-    draw: st.DrawFn, /, latency: float, line: int = 64, fixed: dict[str, object] | None = None
+    draw: st.DrawFn,
+    /,
+    latency: float,
+    line: int = 64,
+    fixed: dict[str, object] | None = None,
+    most_ways: int = 4,
 ) -> Cache:
-    """A cache of up to 16 lines."""
-    ways = draw(st.integers(1, 4))
+    """A cache of up to four sets."""
+    ways = draw(st.integers(1, most_ways))
     sets = draw(st.sampled_from([1, 2, 3, 4]))
     write = draw(WRITES)
     allocate = draw(st.booleans()) if write is WritePolicy.THROUGH else None
@@ -173,7 +178,9 @@ def assert_invariants(system: MemorySystem, addresses: list[int]) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(caches(4), st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=300))
+@given(
+    caches(4, most_ways=17), st.lists(st.tuples(st.integers(0, 80), st.booleans()), max_size=300)
+)
 def test_one_cache_agrees_with_its_twin(shape: Cache, accesses: list[tuple[int, bool]]) -> None:
     model, twin = _native.CacheModel(native_cache(shape), 7), TwinCache(shape, 7)
     hits = [model.access(line * 64, store) for line, store in accesses]
@@ -193,6 +200,12 @@ def test_one_cache_agrees_with_its_twin(shape: Cache, accesses: list[tuple[int, 
         copy.dirty |= store and shape.write is WritePolicy.BACK
     assert hits == expected
     assert model.counts[5] == written_back
+    bulk = _native.CacheModel(native_cache(shape), 7)
+    addresses = np.array([line * 64 for line, _ in accesses], dtype=np.uint64)
+    bulk.run(addresses, np.array([store for _, store in accesses], dtype=np.uint8))
+    assert bulk.counts == model.counts
+    for line in range(80):
+        assert model.contains(line * 64 + 63) == (twin.find(line * 64) is not None)
 
 
 @settings(max_examples=100, deadline=None)
