@@ -1,11 +1,14 @@
 #include "machine_cache.hh"
 
+#include <algorithm>
+
 namespace gnomon::machine {
 
 Cache::Cache(uint64_t sets, uint32_t ways, Replacement replacement, uint64_t seed)
     : mask_(std::has_single_bit(sets) ? sets - 1 : 0),
       ways_(ways),
       way_shift_(std::has_single_bit(ways) ? static_cast<uint32_t>(std::countr_zero(ways)) : 0),
+      way_bits_((uint32_t{1} << std::min(ways, narrow_ways)) - 1),
       narrow_(ways <= narrow_ways),
       ordered_(narrow_ && replacement == Replacement::lru),
       replacement_(replacement),

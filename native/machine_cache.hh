@@ -38,7 +38,8 @@ class Cache {
         if (!narrow_) return find_wide(line);
         const uint64_t set = set_of(line);
         const uint64_t* tags = tags_.data() + set * ways_;
-        for (uint32_t maybe = heads_[set].with(mark_of(line)); maybe; maybe &= maybe - 1) {
+        uint32_t maybe = heads_[set].with(mark_of(line)) & way_bits_;
+        for (; maybe; maybe &= maybe - 1) {
             const auto way = static_cast<size_t>(std::countr_zero(maybe));
             if (tags[way] == line) return set * ways_ + way;
         }
@@ -175,6 +176,7 @@ class Cache {
     uint64_t mask_;
     uint32_t ways_;
     uint32_t way_shift_;  // 0: the ways are no power of two
+    uint32_t way_bits_;   // of narrow sets
     bool narrow_;         // there are heads
     bool ordered_;        // they keep the order of use
     Replacement replacement_;
