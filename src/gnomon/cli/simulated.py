@@ -41,6 +41,24 @@ def machine_source(options: argparse.Namespace) -> MachineSource | None:
     return MachineSource(options.on, seed=seed, profile=options.preset_profile)
 
 
+def add_on_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that runs commands on a simulated machine, for commands with other seeds."""
+    parser.add_argument(
+        "--on", metavar="MACHINE", help="run on a simulated machine, or that of a .toml file"
+    )
+
+
+def commands_source(options: argparse.Namespace) -> MachineSource | None:
+    """Return the simulated machine that commands are to run on, None for the host."""
+    if options.on is None:
+        return None
+    if not options.argv:
+        raise UsageError("--on is for commands to run: a recording was made where it was made.")
+    from gnomon.sources.machine import MachineSource
+
+    return MachineSource(options.on)
+
+
 def checked_seed(seed: int) -> int:
     """Return a seed, or complain about one that makes no sense."""
     if not 0 <= seed <= _LARGEST_SEED:
