@@ -46,7 +46,8 @@ Access System::reference(Thread& thread, uint64_t address, Kind kind, bool depen
         if (home != core.node) return uncached(request, home);
     }
     const Level& first = core.level(0, kind == Kind::fetch);
-    const bool hit = first.cache.find(address >> first.shift) != Cache::none;
+    request.slot = first.cache.find(address >> first.shift);
+    const bool hit = request.slot != Cache::none;
     size_t fill = 0;
     if (!hit) fill = thread.reserve(request.now);
     const Tick issued = request.now;
@@ -90,7 +91,9 @@ Access System::read(Request& request, size_t first_level) {
     size_t found = first_level;
     for (; found < own_levels_; ++found) {
         Level& level = core.level(found, fetch);
-        const size_t slot = level.cache.find(request.address >> level.shift);
+        const size_t slot = found == 0 && request.demand
+                                ? request.slot
+                                : level.cache.find(request.address >> level.shift);
         if (slot == Cache::none) {
             count_miss(request, found);
             continue;
@@ -105,10 +108,12 @@ Access System::read(Request& request, size_t first_level) {
         const uint64_t line = line_of(request.address);
         const bool keep = first_level < own_levels_;
         result = obtain(request, line, {false, true, keep});
-        if (memory_.entry(page_of(request, request.address), line).owner ==
-            static_cast<int16_t>(core.id)) {
+        if (request.owned) {
             flags = flag::writable;
-            set_writable(core, line);
+            if (first_level == 0)
+                set_writable_after_miss(request, line);
+            else
+                set_writable(core, line);
         }
     }
     for (size_t number = found; number-- > first_level;)
@@ -136,7 +141,7 @@ Access System::store(Request& request) {
     size_t slot = Cache::none;
     for (; found < own_levels_; ++found) {
         Level& level = core.data[found];
-        slot = level.cache.find(request.address >> level.shift);
+        slot = found == 0 ? request.slot : level.cache.find(request.address >> level.shift);
         if (slot != Cache::none) break;
         count_miss(request, found);
     }
@@ -153,7 +158,10 @@ Access System::store(Request& request) {
         }
     } else {
         result = obtain(request, line, {true, true, true});
-        set_writable(core, line);
+        if (keeper == 0)
+            set_writable_after_miss(request, line);
+        else
+            set_writable(core, line);
     }
     for (size_t number = found; number-- > keeper;)
         insert(request, number, request.address >> core.data[number].shift, flag::writable);
