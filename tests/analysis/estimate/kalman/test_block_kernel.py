@@ -138,9 +138,7 @@ def test_integrated_noise_does_not_cancel(beta_dt: float) -> None:
         q11 = 2 / b * (t - 2 * a + (1 - e**2) / (2 * b))
         q12 = 2 * (a - (1 - e**2) / (2 * b))
         q22 = 1 - e**2
-    np.testing.assert_allclose(
-        block.block(0)[2:], [float(q11), float(q12), float(q22)], rtol=2e-12
-    )
+    np.testing.assert_allclose(block.block(0)[2:], [float(q11), float(q12), float(q22)], rtol=2e-12)
 
 
 @pytest.mark.parametrize("beta", [0.3, 5.0, 40.0, 150.0])
