@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from gnomon import _native
 from tests.analysis.estimate.kalman.dense import (
     Dense,
     Floats,
@@ -19,6 +17,8 @@ from tests.analysis.estimate.kalman.dense import (
     rauch_tung_striebel,
     van_loan,
 )
+
+from gnomon import _native
 
 KINDS = ("random-walk", "gauss-markov", "integrated")
 RNG = np.random.default_rng(3)

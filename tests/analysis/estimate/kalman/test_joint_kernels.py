@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.estimate.kalman.dense import Dense, Floats, rauch_tung_striebel
 
 from gnomon import _native
-from tests.analysis.estimate.kalman.dense import Dense, Floats, rauch_tung_striebel
 
 
 def spread(rng: np.random.Generator, count: int, factors: int = 2) -> tuple[Floats, Floats, Floats]:
