@@ -134,9 +134,10 @@ bool JointFilter::step(double dt, const int64_t* which, const double* values, si
     return moves;
 }
 
-void JointFilter::reopen(size_t i, double variance) {
+void JointFilter::reopen(size_t i, double value, double variance) {
     for (size_t j = 0; j < i; ++j) p_[i * count_ + j] = 0;
     for (size_t j = i + 1; j < count_; ++j) p_[j * count_ + i] = 0;
+    state_[i] = value;
     p_[i * count_ + i] = variance;
 }
 

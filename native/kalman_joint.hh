@@ -23,8 +23,8 @@ class JointFilter {
     void place(const double* values, const double* covariance);
     // Let dt pass and take in readings. False, and time stands still, when dt is not above zero.
     bool step(double dt, const int64_t* which, const double* values, size_t count);
-    // Open the variance of a counter, whatever was known about it.
-    void reopen(size_t i, double variance);
+    // Begin anew with a counter, whatever was known about it.
+    void reopen(size_t i, double value, double variance);
     void show(double* values, double* variances) const;
     void forecast(double dt, double* values, double* variances) const;
     void covariance(double* full) const;
