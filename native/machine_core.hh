@@ -1,6 +1,7 @@
 // The caches and translation buffers of one core, and the state of its threads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -81,6 +82,7 @@ struct Thread {
     Tick issue = ticks_per_cycle;  // what a reference costs that nobody waits for
     uint64_t* counts = nullptr;    // a row of ThreadCount: of this thread, or of what it runs
     std::vector<Tick> fills;  // when each outstanding miss will be over
+    std::array<Tick, 2> pending{};  // until when a load is under way that missed a level
     size_t hand = 0;          // the fill buffer that was taken last
 
     uint64_t& count(ThreadCount name, size_t offset = 0) {
@@ -95,8 +97,19 @@ struct Thread {
         size_t first = 0;
         for (size_t i = 1; i < fills.size(); ++i)
             if (fills[i] < fills[first]) first = i;
-        if (fills[first] > now) now = fills[first];
+        if (fills[first] > now) {
+            now = fills[first];
+            count(ThreadCount::fill_buffer_waits) += 1;
+        }
         return first;
+    }
+    // Counts the time of a load that missed a level, as far as no other was under way then.
+    void pend(size_t level, Tick from, Tick until) {
+        Tick& known = pending[level];
+        if (until <= known) return;
+        count(ThreadCount::l1_pending_ticks, level) +=
+            static_cast<uint64_t>(until - std::max(from, known));
+        known = until;
     }
 };
 

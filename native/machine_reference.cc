@@ -52,7 +52,14 @@ Access System::reference(Thread& thread, uint64_t address, Kind kind, bool depen
     if (!hit) fill = thread.reserve(request.now);
     const Tick issued = request.now;
     Access result = kind == Kind::store ? store(request) : read(request, 0);
-    if (!hit) thread.fills[fill] = issued + result.latency;
+    if (!hit) {
+        const Tick filled = issued + result.latency;
+        thread.fills[fill] = filled;
+        if (kind == Kind::load) {
+            thread.pend(0, issued, filled);
+            if (result.place > Place::l2) thread.pend(1, issued, filled);
+        }
+    }
     const bool waits = dependent || (spec_.blocking && kind != Kind::store);
     thread.time = waits ? issued + result.latency : issued + thread.issue;
     result.latency += issued - start;

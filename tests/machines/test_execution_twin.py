@@ -113,7 +113,9 @@ def test_twin_agrees_on_times_and_counts(run: tuple[Machine, list[Operations], l
         for name in theirs.names:
             if name not in ("stores", "loads"):
                 row = int(theirs[name][thread.hardware])
-                assert ledger.of_thread(number, name) == row, (number, name)
+                ours = name.replace("pending_ticks", "pending_cycles")
+                row = row // CYCLE if ours != name else row
+                assert ledger.of_thread(number, ours) == row, (number, name)
     for name in ("cores", "nodes", "links"):
         ours = getattr(ledger.machine, name).values
         assert np.array_equal(ours, getattr(twin.memory.counts(), name).values)
@@ -205,5 +207,5 @@ def test_a_relaxed_quantum_changes_no_count_by_more_than_a_hundredth() -> None:
         relaxed = executed(machine, *feeds, options=RunOptions(quantum_ns=200)).ledger()
         for name in exact.names:
             before, after = exact.total(name), relaxed.total(name)
-            if name != "wait_ticks" and before > 1000:
+            if name not in ("wait_ticks", "fill_buffer_waits") and before > 1000:
                 assert abs(after - before) <= before / 100, (pipeline, name)

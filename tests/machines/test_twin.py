@@ -38,6 +38,7 @@ LINES = 24  # few lines and small caches, so that everything meets
 NOT_IN_TWIN = {
     *("dtlb_misses", "itlb_misses", "stlb_misses", "walk_reads", "walk_memory_reads"),
     *("prefetches", "useful_prefetches", "uncached_reads", "uncached_writes"),
+    *("fill_buffer_waits", "l1_pending_ticks", "l2_pending_ticks"),
     *("first_touches", "wait_ticks", "bytes", "pages", "migrations_in", "migrations_out"),
     *("remote_reads", "remote_writes"),
 }

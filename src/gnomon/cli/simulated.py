@@ -15,11 +15,16 @@ _LARGEST_SEED = 2**63 - 1
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a simulated machine."""
-    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
+    add_on_option(parser)
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     parser.add_argument(
         "--preset-profile", metavar="NAME", help="which of the machine's tables of portable names"
     )
+
+
+def add_on_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses a simulated machine, for commands with a seed of their own."""
+    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
 
 
 def machine_source(options: argparse.Namespace) -> MachineSource | None:
@@ -39,6 +44,17 @@ def machine_source(options: argparse.Namespace) -> MachineSource | None:
 
     seed = 1 if options.seed is None else checked_seed(options.seed)
     return MachineSource(options.on, seed=seed, profile=options.preset_profile)
+
+
+def commands_source(options: argparse.Namespace) -> MachineSource | None:
+    """Return the simulated machine that commands are to run on, None for the host."""
+    if options.on is None:
+        return None
+    if not options.argv:
+        raise UsageError("--on is for commands to run: a recording was made where it was made.")
+    from gnomon.sources.machine import MachineSource
+
+    return MachineSource(options.on)
 
 
 def checked_seed(seed: int) -> int:

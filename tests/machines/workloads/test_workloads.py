@@ -281,7 +281,7 @@ def test_pages_are_placed_as_asked() -> None:
 def test_threads_are_bound_as_asked() -> None:
     assert build("triad", {"threads": "3", "cpus": "8,0-1"}).binding == (8, 0, 1)
     assert build("triad", {"threads": "3"}).binding is None
-    with pytest.raises(UsageError, match="workload triad: cpus: '0-8' names 9, .* 3 threads"):
+    with pytest.raises(UsageError, match=r"workload triad: cpus: '0-8' names 9, .* 3 threads"):
         build("triad", {"threads": "3", "cpus": "0-8"})
     with pytest.raises(UsageError, match="workload triad: cpus: 'x' is not a list"):
         build("triad", {"cpus": "x"})
