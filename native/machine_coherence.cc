@@ -173,9 +173,11 @@ void System::evict_last(Request& request, uint32_t cluster, uint64_t line, bool 
 void System::write_last(Request& request, uint32_t cluster, uint64_t line) {
     Cache& last = lasts_[cluster];
     const size_t slot = last.find(line);
-    const bool through = spec_.last.write == WritePolicy::through;
-    if (slot == Cache::none) {
-        fill_last(request, cluster, line, !through);
+    const bool absent = slot == Cache::none;
+    const bool through = spec_.last.write == WritePolicy::through ||
+                         (absent && !spec_.last.allocate_on_writeback);
+    if (absent) {
+        if (spec_.last.allocate_on_writeback) fill_last(request, cluster, line, !through);
     } else if (!through) {
         last.flags(slot) |= flag::dirty;
         Entry& entry = memory_.entry(page_of(request, line << line_shift_), line);

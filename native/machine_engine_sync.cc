@@ -118,6 +118,7 @@ Engine::Step Engine::join(Task& task, Thread& thread, uint64_t id) {
 void Engine::end_task(Task& task, Thread& thread) {
     task.state = TaskState::ended;
     task.end = thread.time;
+    watches_.ended(task);
     --alive_;
     leave(task);
     for (Task& other : tasks_)

@@ -22,7 +22,8 @@ from gnomon.machines import (
     ThreadState,
     load_machine,
 )
-from gnomon.machines.operations import TRAPS, WAITS, Code, fixed_feed
+from gnomon.machines.operations import CONTINUED, TRAPS, WAITS, Code, fixed_feed
+from gnomon.machines.watches import OverflowWatch
 from gnomon.machines.workloads import build
 
 from .running import PLAIN, Operations, executed, many, op, program, sequence, started
@@ -54,7 +55,22 @@ def test_every_class_is_counted_once() -> None:
 def test_a_reference_across_lines_is_one_instruction() -> None:
     ledger = executed(PLAIN, op(Code.LOAD, 60, size=8)).ledger()
     assert (ledger.total("loads"), ledger.total("split_references")) == (1, 1)
-    assert ledger.total("l1_load_misses") == 2
+    assert ledger.total("l1_load_misses") == 1
+
+
+def test_references_that_continue_an_instruction_are_none_of_their_own() -> None:
+    thread = sequence(
+        op(Code.LOAD, 64, size=8),
+        op(Code.STORE, 64, size=8, flags=CONTINUED),
+        op(Code.INTEGER, 10),
+        op(Code.STORE, 128, size=8),
+        op(Code.STORE, 192, size=8, flags=CONTINUED),
+    )
+    execution = executed(PLAIN, thread, watches=[OverflowWatch({"instructions": 1}, 4)])
+    ledger = execution.ledger()
+    assert (ledger.total("loads"), ledger.total("stores")) == (1, 3)
+    assert ledger.total("instructions") == 12
+    assert len(execution.samples()) == 3
 
 
 def test_counts_belong_to_the_mode_and_cycles_too() -> None:

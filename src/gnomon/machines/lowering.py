@@ -45,6 +45,7 @@ def native_cache(cache: Cache) -> _native.CacheSpec:
     spec.through = cache.write is WritePolicy.THROUGH
     spec.allocate_on_write = cache.allocates_on_write
     spec.inclusive = cache.inclusive
+    spec.allocate_on_writeback = cache.writeback_allocate
     fetch = cache.fetch_latency_cycles
     spec.latency = round(cache.latency_cycles * TICKS_PER_CYCLE)
     spec.fetch_latency = spec.latency if fetch is None else round(fetch * TICKS_PER_CYCLE)
@@ -72,6 +73,7 @@ def native_system(machine: Machine, seed: int) -> _native.SystemSpec:
     spec.snoop = round(core.snoop_cycles * TICKS_PER_CYCLE)
     spec.outstanding = core.outstanding
     spec.blocking = core.blocking
+    spec.whole_splits = core.whole_splits
     spec.prefetch = PREFETCHERS.index(core.prefetcher)
     spec.prefetch_degree = core.prefetch_degree
     spec.cache_remote = machine.cache_remote
@@ -119,6 +121,7 @@ def _caches(machine: Machine, spec: _native.SystemSpec) -> None:
     spec.split = machine.l1i is not None
     if machine.l1i is not None:
         spec.instruction = native_cache(machine.l1i)
+        spec.exclusive_code = machine.l1i.exclusive
 
 
 def _cores(machine: Machine, spec: _native.SystemSpec) -> None:
