@@ -81,8 +81,9 @@ def native_weights(weights: Mapping[str, int]) -> tuple[dict[int, int], int]:
     native: dict[int, int] = {}
     for name, weight in weights.items():
         check_name(name)
-        for part in SUMS.get(name, (name,)):
-            sign, part = (-1, part[1:]) if part.startswith("-") else (1, part)
+        for signed in SUMS.get(name, (name,)):
+            part = signed.removeprefix("-")
+            sign = 1 if part == signed else -1
             number = native_names().index(_CYCLES.get(part, part))
             unit = sign * (1 if part in _CYCLES else scale)
             native[number] = native.get(number, 0) + weight * unit

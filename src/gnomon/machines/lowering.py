@@ -23,6 +23,8 @@ PIPELINES = tuple(Pipeline)
 TICKS_PER_CYCLE = 1000
 TEXT_BASE = 1 << 52
 """Where the code of site 0 would be: below page tables and above what programs use."""
+TEXT_BYTES = 16
+"""The code of a site, which is a statement: four instructions of a RISC machine."""
 
 
 def ticks_of_ns(machine: Machine, nanoseconds: float) -> int:
@@ -101,7 +103,7 @@ def native_engine(machine: Machine, options: RunOptions, seed: int) -> _native.E
     ]
     spec.speeds = [round(speed * 1_000_000) for speed in core.shared_speeds]
     spec.mispredict = round(core.mispredict_cycles * TICKS_PER_CYCLE)
-    spec.text_base = TEXT_BASE
+    spec.text_base, spec.text_bytes = TEXT_BASE, TEXT_BYTES
     spec.ticks_per_us = round(core.clock_ghz * 1000 * TICKS_PER_CYCLE)
     spec.trap_instructions = core.trap_instructions if options.fp_traps else 0
     spec.slice = ticks_of_ns(machine, options.slice_ns)
