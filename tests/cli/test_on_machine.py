@@ -148,3 +148,38 @@ def test_no_event_that_fits_a_pattern_has_the_nearest_one(gnomon: Run) -> None:
     outcome = gnomon("events", "--on", "niagara2", "DC_mizz")
     assert outcome.code == 1
     assert "DC_miss" in outcome.err
+
+
+def test_two_workloads_are_compared(gnomon: Run) -> None:
+    rows = ("workload:strided-sum", "size=128")
+    content = gnomon(
+        *("compare", "--on", "laptop", "-r", "5", "-e", "cycles,instructions", "--json"),
+        *("--", *rows, "--", *rows, "order=column"),
+    ).json
+    assert content["simulated"]
+    found = {row["event"]: row for row in content["results"]["events"]}
+    assert found["instructions"]["ratio"] == 1
+    assert found["cycles"]["ratio"] > 1
+
+
+def test_growth_with_a_parameter_of_a_workload_is_found(gnomon: Run) -> None:
+    content = gnomon(
+        *("scale", "--on", "laptop", "--param", "n=16,32,64,128", "-e", "instructions", "--json"),
+        *("--", "workload:strided-sum", "size={n}"),
+    ).json
+    assert content["simulated"]
+    assert content["results"]["events"][0]["growth"] == "quadratic"
+
+
+def test_phases_of_a_workload_are_found_in_simulated_time(gnomon: Run) -> None:
+    content = gnomon("phases", "--on", "laptop", "--json", "--", "workload:ramp-compute").json
+    assert content["simulated"]
+    assert len(content["results"]["phases"]) == 2
+
+
+@pytest.mark.parametrize("command", ["compare", "scale", "phases"])
+def test_a_machine_is_for_something_to_run(gnomon: Run, command: str) -> None:
+    outcome = gnomon(command, "--on", "laptop", "a.gnomon", *["b.gnomon"] * (command == "compare"))
+    assert outcome.code == 2
+    assert one_sentence(outcome.err)
+    assert "--on" in outcome.err

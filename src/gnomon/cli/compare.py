@@ -20,6 +20,7 @@ from contextlib import contextmanager
 
 from gnomon.analysis.compare import Comparison, compare
 from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.simulated import add_on_option, chosen_machine
 from gnomon.errors import UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command
@@ -53,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of resamples and of the order of runs"
     )
+    add_on_option(parser)
     parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
     parser.add_argument("--all", action="store_true", help="show events that did not change")
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
@@ -81,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
+            source=chosen_machine(options),
             on_run=on_run,
         )
     _show(result, options)

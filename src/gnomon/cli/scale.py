@@ -23,6 +23,7 @@ from math import prod
 from gnomon.analysis.scaling import Scaling, scale
 from gnomon.analysis.scaling.parameters import parse_parameter
 from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.simulated import add_on_option, chosen_machine
 from gnomon.errors import UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command
@@ -57,6 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of the order in which points are run"
     )
+    add_on_option(parser)
     parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
     parser.add_argument("--all", action="store_true", help="show constant events as well")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
@@ -81,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
+            source=chosen_machine(options),
             on_run=on_run,
         )
     _show(result, options)

@@ -15,11 +15,27 @@ _LARGEST_SEED = 2**63 - 1
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a simulated machine."""
-    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
+    add_on_option(parser)
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     parser.add_argument(
         "--preset-profile", metavar="NAME", help="which of the machine's tables of portable names"
     )
+
+
+def add_on_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses a simulated machine, for commands with a seed of their own."""
+    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
+
+
+def chosen_machine(options: argparse.Namespace) -> MachineSource | None:
+    """Return the machine of `--on` with the command's own seed, None when the host is meant."""
+    if options.on is None:
+        return None
+    if not options.argv:
+        raise UsageError("--on is for something to run: give a command after --.")
+    from gnomon.sources.machine import MachineSource
+
+    return MachineSource(options.on, seed=checked_seed(options.seed))
 
 
 def machine_source(options: argparse.Namespace) -> MachineSource | None:

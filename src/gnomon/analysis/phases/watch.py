@@ -12,7 +12,7 @@ from gnomon.analysis.count import count
 from gnomon.analysis.summary import CountResult
 from gnomon.recording import Recording
 from gnomon.recording.model import RunInfo
-from gnomon.sources.base import Command
+from gnomon.sources.base import Command, Source
 from gnomon.sources.perf.footprint import FootprintSource
 
 
@@ -24,6 +24,7 @@ def watched(
     interval: str | int,
     output: str | os.PathLike[str] | None,
     overwrite: bool,
+    source: Source | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> Iterator[tuple[Recording, CountResult]]:
     """Run the command and yield its recording, which without an output is kept for the block."""
@@ -35,7 +36,7 @@ def watched(
             interval=interval,
             output=place,
             overwrite=overwrite,
-            source=FootprintSource(),
+            source=source or FootprintSource(),
             on_run=on_run,
         )
         with Recording.open(place) as recording:
