@@ -392,6 +392,34 @@ def test_a_closed_execution_says_so() -> None:
         execution.ledger()
 
 
+def locked(turn: int, delay: int, inside: int = 10) -> Operations:
+    """Work, then a lock at one's turn."""
+    return sequence(
+        op(Code.INTEGER, delay),
+        op(Code.LOCK, 1, site=turn),
+        op(Code.INTEGER, inside),
+        op(Code.UNLOCK, 1),
+    )
+
+
+def test_a_lock_with_turns_is_taken_in_their_order() -> None:
+    execution = executed(PLAIN, locked(3, 10), locked(1, 500), locked(2, 100))
+    ends = [status.end_ns or 0 for status in execution.threads]
+    assert ends == [530, 510, 520]
+
+
+def test_a_turn_that_never_comes_is_passed_over() -> None:
+    execution = executed(PLAIN, locked(7, 10), locked(4, 50))
+    ends = [status.end_ns or 0 for status in execution.threads]
+    assert ends == [70, 60]
+
+
+def test_what_a_thread_holds_at_its_end_is_free() -> None:
+    holder = sequence(op(Code.LOCK, 1), op(Code.INTEGER, 100))
+    execution = executed(PLAIN, holder, locked(0, 10))
+    assert execution.threads[1].end_ns == 110
+
+
 def test_real_time_can_be_limited() -> None:
     loads = many(Code.LOAD, np.arange(2_000_000) * 64)
     execution = started(PLAIN, loads)
