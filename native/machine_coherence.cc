@@ -65,7 +65,7 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
             result.latency = lookup + read_memory(request, page.node, line, start);
         }
         if (spec_.shared && !(entry.clusters >> core.cluster & 1))
-            fill_last(request, core.cluster, line, false);
+            fill_last(request, core.cluster, line, entry, false);
     }
     result.latency = std::max(result.latency, lookup + acknowledged);
 
@@ -76,6 +76,7 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
         entry.owner = need.keep ? static_cast<int16_t>(core.id) : int16_t{-1};
     else if (need.keep && grants_ownership_ && !others && !(entry.clusters & ~mine))
         entry.owner = static_cast<int16_t>(core.id);
+    request.owned = entry.owner == static_cast<int16_t>(core.id);
     return result;
 }
 
@@ -135,14 +136,14 @@ Tick System::invalidate_others(Request& request, Entry& entry, uint64_t line, ui
     return last;
 }
 
-void System::fill_last(Request& request, uint32_t cluster, uint64_t line, bool dirty) {
+void System::fill_last(Request& request, uint32_t cluster, uint64_t line, Entry& entry,
+                       bool dirty) {
     Cache& last = lasts_[cluster];
     const size_t slot = last.choose(line);
     const uint64_t old = last.line_at(slot);
     const bool old_dirty = last.flags(slot) & flag::dirty;
     last.put(slot, line, dirty ? flag::dirty : 0);
     if (old != Cache::no_line) evict_last(request, cluster, old, old_dirty);
-    Entry& entry = memory_.entry(page_of(request, line << line_shift_), line);
     entry.clusters |= uint32_t{1} << cluster;
     if (dirty) entry.dirty_cluster = static_cast<int16_t>(cluster);
 }
@@ -176,16 +177,15 @@ void System::write_last(Request& request, uint32_t cluster, uint64_t line) {
     const bool absent = slot == Cache::none;
     const bool through = spec_.last.write == WritePolicy::through ||
                          (absent && !spec_.last.allocate_on_writeback);
+    Page& page = page_of(request, line << line_shift_);
+    Entry& entry = memory_.entry(page, line);
     if (absent) {
-        if (spec_.last.allocate_on_writeback) fill_last(request, cluster, line, !through);
+        if (spec_.last.allocate_on_writeback) fill_last(request, cluster, line, entry, !through);
     } else if (!through) {
         last.flags(slot) |= flag::dirty;
-        Entry& entry = memory_.entry(page_of(request, line << line_shift_), line);
         entry.dirty_cluster = static_cast<int16_t>(cluster);
     }
-    if (through)
-        write_memory(request, spec_.cluster_node[cluster],
-                     page_of(request, line << line_shift_).node, line);
+    if (through) write_memory(request, spec_.cluster_node[cluster], page.node, line);
 }
 
 }  // namespace gnomon::machine

@@ -7,7 +7,8 @@
 
 namespace gnomon::machine {
 
-// Misses of a level are counted a kind of access: load, store, fetch, in this order.
+// Misses of a level are counted a kind of access: load, store, fetch, in this order. Pending is
+// the time in which at least one load was under way that had missed a level.
 #define GNOMON_THREAD_COUNTS(X)                                                             \
     X(loads) X(stores) X(fetches)                                                           \
     X(l1_load_misses) X(l1_store_misses) X(l1_fetch_misses)                                 \
@@ -20,7 +21,8 @@ namespace gnomon::machine {
     X(interventions_local) X(interventions_remote)                                          \
     X(memory_reads_local) X(memory_reads_remote)                                            \
     X(memory_writes_local) X(memory_writes_remote)                                          \
-    X(uncached_reads) X(uncached_writes) X(first_touches) X(wait_ticks)
+    X(uncached_reads) X(uncached_writes) X(first_touches) X(wait_ticks)                     \
+    X(fill_buffer_waits) X(l1_pending_ticks) X(l2_pending_ticks)
 
 // What an execution counts beside that. Classes of instructions come first, in the order of
 // their operations (machine_program.hh). Ticks are time on a hardware thread, and the part of

@@ -14,6 +14,7 @@ constexpr Tick piece_ticks = 256 * ticks_per_cycle;
 Tick Engine::shared_cost(Task& task, const Op& op, uint32_t running) {
     if (!task.piece) {
         task.piece_cost = slowed(solo_cost(op.code), running);
+        task.piece_penalty = spec_.mispredict ? slowed(spec_.mispredict, running) : 0;
         const auto fitting = static_cast<uint64_t>(piece_ticks / task.piece_cost);
         task.piece = std::min(op.value, std::max<uint64_t>(1, fitting));
     }

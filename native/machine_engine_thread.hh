@@ -80,7 +80,8 @@ inline uint64_t Engine::execute(Task& task, Thread& thread, const Op& op, uint64
         if (task.predictor.predicts_taken(op.site) != taken) {
             most = 1;
             task.count(LedgerCount::branch_mispredicts) += 1;
-            thread.time += spec_.mispredict;
+            const bool shares = spec_.pipeline == Pipeline::smt;
+            thread.time += shares ? task.piece_penalty : spec_.mispredict;
         }
         task.predictor.learn(op.site, taken, most);
     }

@@ -87,12 +87,20 @@ Access System::reference(Thread& thread, uint64_t address, Kind kind, bool depen
         if (home != core.node) return uncached(request, home);
     }
     const Level& first = core.level(0, kind == Kind::fetch);
-    const bool hit = first.cache.find(address >> first.shift) != Cache::none;
+    request.slot = first.cache.find(address >> first.shift);
+    const bool hit = request.slot != Cache::none;
     size_t fill = 0;
     if (!hit) fill = thread.reserve(request.now);
     const Tick issued = request.now;
     Access result = kind == Kind::store ? store(request) : read(request, 0);
-    if (!hit) thread.fills[fill] = issued + result.latency;
+    if (!hit) {
+        const Tick filled = issued + result.latency;
+        thread.fills[fill] = filled;
+        if (kind == Kind::load) {
+            thread.pend(0, issued, filled);
+            if (result.place > Place::l2) thread.pend(1, issued, filled);
+        }
+    }
     const bool waits = dependent || (spec_.blocking && kind != Kind::store);
     thread.time = waits ? issued + result.latency : issued + thread.issue;
     result.latency += issued - start;
@@ -124,7 +132,9 @@ Access System::read(Request& request, size_t first_level) {
     size_t found = first_level;
     for (; found < own_levels_; ++found) {
         Level& level = core.level(found, fetch);
-        const size_t slot = level.cache.find(request.address >> level.shift);
+        const size_t slot = found == 0 && request.demand
+                                ? request.slot
+                                : level.cache.find(request.address >> level.shift);
         if (slot == Cache::none) {
             count_miss(request, found);
             continue;
@@ -139,10 +149,12 @@ Access System::read(Request& request, size_t first_level) {
         const uint64_t line = line_of(request.address);
         const bool keep = first_level < own_levels_;
         result = obtain(request, line, {false, true, keep});
-        if (memory_.entry(page_of(request, request.address), line).owner ==
-            static_cast<int16_t>(core.id)) {
+        if (request.owned) {
             flags = flag::writable;
-            set_writable(core, line);
+            if (first_level == 0)
+                set_writable_after_miss(request, line);
+            else
+                set_writable(core, line);
         }
     }
     for (size_t number = found; number-- > first_level;)
@@ -170,7 +182,7 @@ Access System::store(Request& request) {
     size_t slot = Cache::none;
     for (; found < own_levels_; ++found) {
         Level& level = core.data[found];
-        slot = level.cache.find(request.address >> level.shift);
+        slot = found == 0 ? request.slot : level.cache.find(request.address >> level.shift);
         if (slot != Cache::none) break;
         count_miss(request, found);
     }
@@ -187,7 +199,10 @@ Access System::store(Request& request) {
         }
     } else {
         result = obtain(request, line, {true, true, true});
-        set_writable(core, line);
+        if (keeper == 0)
+            set_writable_after_miss(request, line);
+        else
+            set_writable(core, line);
     }
     for (size_t number = found; number-- > keeper;)
         insert(request, number, request.address >> core.data[number].shift, flag::writable);

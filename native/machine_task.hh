@@ -72,6 +72,7 @@ struct Task {
     std::vector<uint64_t> functions;
     uint64_t piece = 0;  // instructions left at the speed that was found last
     Tick piece_cost = 0;
+    Tick piece_penalty = 0;  // of a branch that is predicted wrongly
 
     uint64_t& count(LedgerCount name) { return count(name, mode); }
     uint64_t& count(LedgerCount name, Mode in) {

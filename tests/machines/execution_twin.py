@@ -200,20 +200,22 @@ class TwinExecution:
                 self.execute_one(thread, self.cost(code))
             thread.operations.pop(0)
 
-    def execute_one(self, thread: TwinThread, cost: int) -> None:
+    def execute_one(self, thread: TwinThread, cost: int, penalty: int | None = None) -> None:
         code, _, site, _, _ = thread.operations[0]
         thread.counts[code.name.lower()] += 1
         thread.time += cost
         if self.mispredicted(thread, code, site):
-            thread.time += round(self.machine.core.mispredict_cycles * CYCLE)
+            alone = round(self.machine.core.mispredict_cycles * CYCLE)
+            thread.time += alone if penalty is None else penalty
 
     def run_piece(self, thread: TwinThread) -> None:
         """Up to 256 cycles at a speed that depends on how many threads of the core run now."""
         code, value, _, _, _ = thread.operations[0]
         thread.left = value if thread.left is None else thread.left
         cost = self.slowed(self.cost(code), thread)
+        penalty = self.slowed(round(self.machine.core.mispredict_cycles * CYCLE), thread)
         for _ in range(min(thread.left, max(1, PIECE // cost))):
-            self.execute_one(thread, cost)
+            self.execute_one(thread, cost, penalty)
             thread.left -= 1
         if not thread.left:
             thread.left = None

@@ -11,6 +11,7 @@ import pytest
 from gnomon import _native
 from gnomon.errors import UsageError
 from gnomon.machines import (
+    Cache,
     Execution,
     ExecutionError,
     Mode,
@@ -122,6 +123,33 @@ def test_stalls_are_the_time_that_references_take_beyond_their_issue() -> None:
     assert execution.now_ns == 52 + 10
     assert execution.ledger().total("stall_cycles") == 51
     assert execution.ledger().total("cycles") == 62
+
+
+def test_pending_is_the_time_in_which_any_load_that_missed_is_under_way() -> None:
+    """A load takes 52 ns and issues in one; two overlap, the third begins when they are over."""
+    pair = many(Code.LOAD, [0, 64])
+    ledger = executed(PLAIN, sequence(pair, op(Code.INTEGER, 100), many(Code.LOAD, [128]))).ledger()
+    assert ledger.total("l1_pending_cycles") == 53 + 52
+    assert ledger.total("fill_buffer_waits") == 0
+    stores = executed(PLAIN, many(Code.STORE, [0, 64])).ledger()
+    assert stores.total("l1_pending_cycles") == 0
+
+
+def test_pending_of_the_second_level_is_what_that_level_missed() -> None:
+    machine = replace(PLAIN, l2=Cache(65536, 4, 64, 12))
+    lines = np.arange(0, 8192, 64)
+    twice = many(Code.LOAD, [*lines, *lines])  # too much for the first level alone
+    twice["flags"] = WAITS
+    ledger = executed(machine, twice).ledger()
+    assert ledger.total("l2_pending_cycles") == 128 * 62
+    assert ledger.total("l1_pending_cycles") == 128 * (62 + 12)
+
+
+def test_a_miss_waits_for_a_fill_buffer_when_all_are_taken() -> None:
+    machine = replace(PLAIN, core=replace(PLAIN.core, outstanding=2))
+    ledger = executed(machine, many(Code.LOAD, [0, 64, 128, 192, 256])).ledger()
+    # The third waits for the first; when it is issued, the second is over.
+    assert ledger.total("fill_buffer_waits") == 2
 
 
 def test_footprint_is_what_was_taken_and_not_given_back() -> None:

@@ -9,7 +9,7 @@ import pytest
 from gnomon.machines import Core, FieldError, InstructionCycles, Pipeline, load_machine
 from gnomon.machines.operations import Code
 
-from .running import PLAIN, Operations, executed, many, op
+from .running import PLAIN, Operations, executed, many, op, sequence
 
 NIAGARA = load_machine("niagara2")
 COUNT = 3000
@@ -79,6 +79,15 @@ def test_threads_of_an_smt_core_share_its_speed() -> None:
     together = executed(machine, work, work, binding=(0, 1)).now_ns
     assert apart == alone
     assert alone / together == pytest.approx(0.8435, abs=0.0005)  # Parker, table 4, the fit
+
+
+def test_threads_of_an_smt_core_recover_from_wrong_predictions_at_its_speed() -> None:
+    machine = load_machine("smt-4")
+    turns = sequence(*(op(Code(Code.BRANCH_TAKEN + i % 2), 1, site=5) for i in range(10_000)))
+    alone = executed(machine, turns, binding=(0,))
+    together = executed(machine, turns, turns, binding=(0, 1))
+    assert alone.ledger().total("branch_mispredicts") == 10_000
+    assert alone.now_ns / together.now_ns == pytest.approx(0.8435, abs=0.002)
 
 
 def test_the_speeds_of_smt_are_those_of_parker() -> None:

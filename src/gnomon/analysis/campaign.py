@@ -10,6 +10,9 @@ from gnomon.recording.model import EventInfo, Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.sources.measure import measure
 
+TIMED_OUT = 124
+"""The exit status of a run that was stopped for its time, as `timeout` has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -30,6 +33,17 @@ class Outcome:
     timed_out: list[Task] = field(default_factory=list)
     interrupted: bool = False
     nothing_counted: bool = False
+
+    def stopped(self, seconds: float | None, subject: int | None = None) -> list[str]:
+        """Return a warning when runs took too long, of one subject or of all."""
+        count = sum(subject in (None, task.subject) for task in self.timed_out)
+        if seconds is None or not count:
+            return []
+        runs = "a run was" if count == 1 else f"{count} runs were"
+        return [
+            f"{runs} stopped after {seconds:g} s (exit status {TIMED_OUT}): "
+            "allow more time with --timeout"
+        ]
 
 
 Taker = Callable[[Task, RunInfo, Sequence[Reading]], None]
@@ -81,6 +95,6 @@ def carry_out(
         info = replace(done.runs[0], run=task.run, parameters=task.parameters)
         if timeout is not None and info.end - info.start >= timeout * 1e9:
             outcome.timed_out.append(task)
-            info = replace(info, exit_status=info.exit_status or 124)
+            info = replace(info, exit_status=info.exit_status or TIMED_OUT)
         take(task, info, [reading._replace(run=task.run) for reading in done.readings])
     return outcome

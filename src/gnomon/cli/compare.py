@@ -8,6 +8,7 @@ examples:
   gnomon compare before.gnomon after.gnomon
   gnomon compare -r 10 -- ./old input -- ./new input
   gnomon compare -e task-clock,page-faults -o both -- ./old -- ./new
+  gnomon compare --on laptop -- workload:strided-sum order=row -- workload:strided-sum order=column
   gnomon compare --test permutation --all before.gnomon after.gnomon
 """
 
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 
 from gnomon.analysis.compare import Comparison, compare
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import add_on_option, chosen_machine
+from gnomon.cli.simulated import add_on_option, commands_source
 from gnomon.errors import UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command
@@ -54,12 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of resamples and of the order of runs"
     )
-    add_on_option(parser)
     parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
     parser.add_argument("--all", action="store_true", help="show events that did not change")
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
     parser.add_argument("-o", "--output", metavar="NAME", help="record NAME-a and NAME-b")
     parser.add_argument("--force", action="store_true", help="replace existing recordings")
+    add_on_option(parser)
     add_html_option(parser)
     parser.set_defaults(argv=[])
 
@@ -68,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare and show; 130 when it was interrupted."""
     check_html(options)
     a, b = _subjects(options)
+    source = commands_source(options)
     with _progress(options) as on_run:
         result = compare(
             a,
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
-            source=chosen_machine(options),
+            source=source,
             on_run=on_run,
         )
     _show(result, options)

@@ -66,6 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-e", "--events", metavar="EVENTS", help="what to count while it runs")
     parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})")
     add_machine_options(parser)
+    parser.add_argument("--timeout", metavar="TIME", help="stop the program after TIME, as in 30s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     add_html_option(parser)
@@ -86,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
         run=options.run,
         events=options.events,
         interval=options.interval or (INTERVAL if source is None else SIMULATED_INTERVAL),
+        timeout=options.timeout,
         output=options.output,
         overwrite=options.force,
         source=source,
@@ -101,8 +103,13 @@ def _subject(options: argparse.Namespace) -> str | Command:
     if options.argv is None:
         if options.recording is None:
             raise UsageError("nothing to split: give a recording, or a command after --.")
-        given = {"-e": options.events, "-i": options.interval, "-o": options.output}
-        given["--on"] = options.on
+        given = {
+            "--on": options.on,
+            "-e": options.events,
+            "-i": options.interval,
+            "--timeout": options.timeout,
+            "-o": options.output,
+        }
         for name, value in given.items():
             if value is not None:
                 raise UsageError(f"{name} is for a program to run: give one after --.")

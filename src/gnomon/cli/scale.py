@@ -9,6 +9,7 @@ examples:
   gnomon scale --param n=1000,2000,4000,8000,16000 -- ./program {n}
   gnomon scale --param threads=1,2,3,4,5,6,7,8 -r 5 -- ./sort --threads {threads}
   gnomon scale --param n=10,20,40,80 --param m=1,2,4,8 -o grid.gnomon -- ./program {n} {m}
+  gnomon scale --on smt-4 --param n=1,2,3,4,5,6,7,8 -- workload:parallel-sort threads={n}
   gnomon scale --at n=1000000 grid.gnomon
 """
 
@@ -23,7 +24,7 @@ from math import prod
 from gnomon.analysis.scaling import Scaling, scale
 from gnomon.analysis.scaling.parameters import parse_parameter
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import add_on_option, chosen_machine
+from gnomon.cli.simulated import add_on_option, commands_source
 from gnomon.errors import UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command
@@ -58,11 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of the order in which points are run"
     )
-    add_on_option(parser)
     parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
     parser.add_argument("--all", action="store_true", help="show constant events as well")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    add_on_option(parser)
     add_html_option(parser)
     parser.set_defaults(argv=[])
 
@@ -71,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """Run, model and show; 130 when it was interrupted."""
     check_html(options)
     subject, parameters = _subject(options)
+    source = commands_source(options)
     with _progress(options, parameters) as on_run:
         result = scale(
             subject,
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
-            source=chosen_machine(options),
+            source=source,
             on_run=on_run,
         )
     _show(result, options)

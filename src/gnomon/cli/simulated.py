@@ -27,17 +27,6 @@ def add_on_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
 
 
-def chosen_machine(options: argparse.Namespace) -> MachineSource | None:
-    """Return the machine of `--on` with the command's own seed, None when the host is meant."""
-    if options.on is None:
-        return None
-    if not options.argv:
-        raise UsageError("--on is for something to run: give a command after --.")
-    from gnomon.sources.machine import MachineSource
-
-    return MachineSource(options.on, seed=checked_seed(options.seed))
-
-
 def machine_source(options: argparse.Namespace) -> MachineSource | None:
     """Return the simulated machine that was chosen, None when the host is meant."""
     if options.on is None:
@@ -55,6 +44,17 @@ def machine_source(options: argparse.Namespace) -> MachineSource | None:
 
     seed = 1 if options.seed is None else checked_seed(options.seed)
     return MachineSource(options.on, seed=seed, profile=options.preset_profile)
+
+
+def commands_source(options: argparse.Namespace) -> MachineSource | None:
+    """Return the simulated machine that commands are to run on, None for the host."""
+    if options.on is None:
+        return None
+    if not options.argv:
+        raise UsageError("--on is for commands to run: a recording was made where it was made.")
+    from gnomon.sources.machine import MachineSource
+
+    return MachineSource(options.on)
 
 
 def checked_seed(seed: int) -> int:

@@ -8,6 +8,7 @@ examples:
   gnomon study list
   gnomon study gorsler
   gnomon study gorsler --only E1,E5 --seed 7
+  gnomon study sterz --only E3
   gnomon study gorsler --json
 """
 

@@ -48,7 +48,12 @@ SUMS: dict[str, tuple[str, ...]] = {
 An instruction that makes several references has all but the first continue it.
 """
 
-_CYCLES = {"cycles": "ticks", "stall_cycles": "stall_ticks"}
+_CYCLES = {
+    "cycles": "ticks",
+    "stall_cycles": "stall_ticks",
+    "l1_pending_cycles": "l1_pending_ticks",
+    "l2_pending_cycles": "l2_pending_ticks",
+}
 _NAME_OF_TICKS = {ticks: cycles for cycles, ticks in _CYCLES.items()}
 
 

@@ -14,13 +14,15 @@ from gnomon.views.table import Colour, Column, Table
 
 _FOLDED = (Verdict.UNCHANGED, Verdict.EQUAL)
 _MOST_SIGNS = 8
+_MOST_NAMES = 12
 
 
 def print_comparison(result: Comparison, stream: TextIO, *, everything: bool = False) -> None:
     """Write the events that changed, and what there is to know about the rest."""
-    label = "SIMULATED " if result.simulated else ""
-    stream.write(f"{label}A: {subject_text(result.a)}, {runs_text(result.runs[0])}\n")
-    stream.write(f"{label}B: {subject_text(result.b)}, {runs_text(result.runs[1])}\n\n")
+    for side, origin, runs in zip("AB", (result.a, result.b), result.runs, strict=True):
+        label = "SIMULATED " if origin.simulated else ""
+        stream.write(f"{label}{side}: {subject_text(origin)}, {runs_text(runs)}\n")
+    stream.write("\n")
     shown = [row for row in result.rows if everything or row.verdict not in _FOLDED]
     if shown:
         _table(result, shown).print(stream)
@@ -112,24 +114,24 @@ def summary_lines(result: Comparison, *, everything: bool) -> list[str]:
         lines.append(f"folded away: {', '.join(folded)}; --all shows them{_resolution(result)}")
     for names, side in ((result.only_in_a, "A"), (result.only_in_b, "B")):
         if names:
-            lines.append(f"only in {side}: {', '.join(names)}")
+            more = len(names) - _MOST_NAMES
+            rest = f" and {more} more: see --json" if more > 0 else ""
+            lines.append(f"only in {side}: {', '.join(names[:_MOST_NAMES])}{rest}")
     lines += [
         f"drift: {d.event} changes {'' if d.slope is None else f'{d.slope:+.2%} '}from run to run"
         for d in result.drifts[:_MOST_SIGNS]
     ]
+    units = {row.event: row.unit for row in result.rows}
     lines += [
-        f"outlier: {o.event} in run {o.run} of {o.side} is {_plain(o.value)}, "
-        f"{_plain(o.mean_of_others)} in the others"
+        f"outlier: {o.event} in run {o.run} of {o.side} is "
+        f"{format_value(whole(o.value), units[o.event])}, "
+        f"{format_value(whole(o.mean_of_others), units[o.event])} in the others"
         for o in result.outliers[:_MOST_SIGNS]
     ]
     for what, some in (("drifts", result.drifts), ("outliers", result.outliers)):
         if len(some) > _MOST_SIGNS:
             lines.append(f"{len(some) - _MOST_SIGNS} more {what}: see --json")
     return lines
-
-
-def _plain(value: float) -> str:
-    return format_value(whole(value), "")
 
 
 def _resolution(result: Comparison) -> str:

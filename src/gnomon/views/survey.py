@@ -9,6 +9,7 @@ from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Fold, Judged
 from gnomon.recording.model import Status
 from gnomon.units import format_duration
+from gnomon.views.compare import runs_text
 from gnomon.views.counts import format_spread, format_value
 from gnomon.views.table import Column, Table
 
@@ -47,8 +48,8 @@ def _headline(result: SurveyResult) -> list[str]:
     counted = sum(result.origins().values())
     batches = len(origin.plan)
     lines = [
-        f"{label}{' '.join(origin.command)}: {counted} events in {len(result.runs)} runs"
-        + (f" ({batches} batches x {origin.repeat})" if batches and origin.repeat else "")
+        f"{label}{' '.join(origin.command)}: {counted} events in {runs_text(len(result.runs))}"
+        + (f" ({batches} batches x {origin.repeat})" if batches > 1 and origin.repeat else "")
     ]
     if result.one_run:
         lines[0] += ", taking turns in one run: values are scaled"

@@ -187,3 +187,14 @@ def test_values_and_points_must_fit_each_other() -> None:
         scale_models(np.zeros(2), {"n": [1, np.nan]})
     with pytest.raises(UsageError, match="3 parameters"):
         scale_models(np.zeros(1), {"n": [1], "m": [1], "k": [1]})
+
+
+@pytest.mark.parametrize("count", [3, 4])
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_few_points_are_enough_for_exact_growth_and_for_no_other(count: int, repeat: int) -> None:
+    """The criterion has no correction for so few values, and must not call all of it constant."""
+    n = np.repeat(2.0 ** np.arange(5, 5 + count), repeat)
+    scatter = np.random.default_rng(3).normal(1, 0.2, n.size)
+    values = np.stack([100 + 6 * n**2, 5000 + 3 * n, np.full(n.size, 7.0), 400 * scatter], axis=1)
+    rows = scale_models(values, {"n": n}, events=list("abcd"), units=[""] * 4)
+    assert [row.growth for row in rows] == ["quadratic", "linear", "constant", "constant"]

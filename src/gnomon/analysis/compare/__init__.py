@@ -218,8 +218,12 @@ def _refuse(why: str, anyway: bool) -> str:
 
 def _apart(a: RunTable, b: RunTable) -> Iterator[str]:
     """Yield a warning when one was measured as a whole before the other."""
-    if a.provenance.simulated or not a.provenance.host or a.provenance.host != b.provenance.host:
+    if a.provenance.simulated or b.provenance.simulated:
         return
+    if not a.provenance.host or a.provenance.host != b.provenance.host:
+        return
+    if len(a.runs) == len(b.runs) == 1:
+        return  # nothing to take turns with, and nothing to test either
     times = [sorted(run.started_at for run in table.runs) for table in (a, b)]
     if any(not some or not some[0] for some in times):
         return

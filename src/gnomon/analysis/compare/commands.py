@@ -69,7 +69,14 @@ def measure_both(
             "it was interrupted before each command had run once: nothing to compare."
         )
     tables = [
-        tabulate(origins[i], outcome.events, runs[i], readings[i], outcome.warnings) for i in (0, 1)
+        tabulate(
+            origins[i],
+            outcome.events,
+            runs[i],
+            readings[i],
+            [*outcome.warnings, *outcome.stopped(seconds, i)],
+        )
+        for i in (0, 1)
     ]
     return (tables[0], tables[1]), outcome.interrupted
 

@@ -22,7 +22,7 @@ from gnomon.analysis.phases.model import (
     PhasesResult,
     Shape,
 )
-from gnomon.errors import UsageError
+from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.model import RunInfo
 from gnomon.sources.base import Command, Source
 
@@ -59,6 +59,7 @@ def phases(
     run: int | None = None,
     events: str | None = None,
     interval: str | int = INTERVAL,
+    timeout: str | float | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     source: Source | None = None,
@@ -72,6 +73,7 @@ def phases(
     `lines`, `hinge`, `levels`, or `auto`: levels for rates, otherwise what BIC prefers.
     `exactly` asks for so many phases without asking whether noise could show them. `source`
     counts a command; by default that is this host, with the command's footprint.
+    `timeout` stops a command, whose phases are then those of what it has done.
     """
     from gnomon.recording import Recording
 
@@ -94,13 +96,24 @@ def phases(
         command,
         _to_count(events, names),
         interval=interval,
+        timeout=timeout,
         output=output,
         overwrite=overwrite,
         source=source,
         on_run=on_run,
-    ) as (recording, counted):
-        result = _of_recording(recording, names, None, options)
-    return replace(result, exit_status=counted.exit_status, interrupted=counted.interrupted)
+    ) as (recording, watch):
+        try:
+            result = _of_recording(recording, names, None, options)
+        except GnomonError as error:
+            if not watch.warnings:
+                raise
+            raise GnomonError(f"{watch.warnings[0]}; {error}") from None
+    return replace(
+        result,
+        exit_status=watch.exit_status,
+        interrupted=watch.interrupted,
+        warnings=(*result.warnings, *watch.warnings),
+    )
 
 
 class _Options:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.analysis.campaign import TIMED_OUT
 from gnomon.analysis.runs import RunTable, table_of
 from gnomon.analysis.scaling.components import principal_components
 from gnomon.analysis.scaling.modelling import scale_models
@@ -44,6 +45,7 @@ WIDE_RANGE = 20
 """From this ratio of largest to smallest on, a range is better seen in logarithms."""
 
 _DRAWN = 33
+_ENOUGH = 5
 
 
 def scale(
@@ -128,9 +130,16 @@ def scale_table(
     ).reshape(len(table.runs), len(names))
     distinct = np.unique(points, axis=0)
     if len(distinct) < FEWEST_VALUES:
+        late = any(run.exit_status == TIMED_OUT for run in whole.runs)
         raise GnomonError(
             f"only {len(distinct)} of {_count_points(whole)} points have a run that worked, and "
-            f"growth takes at least {FEWEST_VALUES}: see why the command fails."
+            f"growth takes at least {FEWEST_VALUES}: "
+            + ("allow more time with --timeout." if late else "see why the command fails.")
+        )
+    if len(distinct) < _ENOUGH and len(points) < 2 * _ENOUGH:
+        warnings.append(
+            f"with {len(distinct)} points and {len(points)} runs only growth that a model fits "
+            f"nearly exactly is told from chance: {_ENOUGH} points or more show the rest"
         )
     if len(distinct) == len(points):
         warnings.append(
@@ -153,7 +162,7 @@ def scale_table(
         for row in rows
     )
     means = np.array(
-        [np.nanmean(table.values[(points == point).all(1)][:, known], axis=0) for point in distinct]
+        [_means(table.values[(points == point).all(1)][:, known]) for point in distinct]
     )
     return Scaling(
         parameters=names,
@@ -179,6 +188,15 @@ def _places_to_draw(
     wide = low > 0 and high / low > WIDE_RANGE
     steps = np.geomspace(low, high, _DRAWN) if wide else np.linspace(low, high, _DRAWN)
     return [[value] for value in steps.tolist()]
+
+
+def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each column where it has values, NaN where it has none."""
+    counted = np.isfinite(values)
+    sums = np.where(counted, values, 0.0).sum(0)
+    means: NDArray[np.float64] = np.full(sums.shape, np.nan)
+    np.divide(sums, counted.sum(0), out=means, where=counted.any(0))
+    return means
 
 
 def _count_points(table: RunTable) -> int:

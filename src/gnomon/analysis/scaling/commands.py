@@ -77,5 +77,6 @@ def measure_points(
     if outcome.nothing_counted:
         reasons = "; ".join(outcome.warnings)
         raise GnomonError(f"not a single event can be counted here: {reasons or 'no reason'}.")
-    table = tabulate(origin, outcome.events, runs, readings, outcome.warnings)
+    warnings = [*outcome.warnings, *outcome.stopped(seconds)]
+    table = tabulate(origin, outcome.events, runs, readings, warnings)
     return table, outcome.interrupted

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 _STEPS = 14
 _ROUNDING = 1e-20  # squares relative to those of the values, below which there is no residual
-_FEW = 0.5  # of values to spare, below which the correction stays as it is
+_SPARE = 0.5
 _FREEDOM = 10.0  # in AICc: a free exponent fits so many things that it must earn its place
 
 
@@ -123,26 +123,29 @@ def fit(model: Model, data: Data) -> Fitted:
 def aicc(fitted: Fitted, data: Data, *, of_points: bool = False) -> Array:
     """Return Akaike's criterion of a model, with a price on free exponents."""
     model = fitted.model
-    return criterion(fitted.misfit, data, model.size, len(model.free), of_points=of_points)
+    return criterion(
+        fitted.misfit, data, model.size, len(model.free), of_points=of_points, if_few=_SPARE
+    )
 
 
-def criterion(misfit: Array, data: Data, size: int, free: int, *, of_points: bool) -> Array:
+def criterion(
+    misfit: Array, data: Data, size: int, free: int, *, of_points: bool, if_few: float = 0.0
+) -> Array:
     """Return Akaike's criterion with its correction for few values; infinite for too few.
 
-    With one or two values to spare the correction has no value of its own: it is held at a
-    price that only a model close to exact can pay, as growth over 1, 2, 4, 8 may be.
-
     Of points alone, repeated runs count once: for events whose runs agree better with
-    each other than with any model.
+    each other than with any model. Where the correction has nothing to divide by, it
+    divides by `if_few`: a high price, that only a model pays which fits nearly exactly.
     """
     number = len(data.counts) if of_points else data.runs
     squares = misfit if of_points else misfit + data.pure_error
     size += 1  # the variance
-    if number < size:  # no value is left over to tell the misfit by
+    spare = number - size - 1 if number - size - 1 > 0 else if_few
+    if not spare:
         return np.full(squares.shape, np.inf)
     share = number / data.runs
     likelihood = number * np.log(np.maximum(squares, data.least) / number)
-    penalty = 2 * size + 2 * size * (size + 1) / max(number - size - 1, _FEW)
+    penalty = 2 * size + 2 * size * (size + 1) / spare
     penalty += _FREEDOM * free
     return np.asarray(likelihood - share * data.log_weights + penalty)
 

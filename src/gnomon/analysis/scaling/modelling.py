@@ -117,7 +117,8 @@ class _Block:
         numbers, reach = (a.tolist() for a in coefficient_bounds(choice, fitted, some, self._level))
         terms = self._terms(choice, number)
         r_squared, adjusted = self._r_squared(choice, number, some, members[some])
-        near = choice.criteria[:, some] - choice.criteria[number, some]
+        with np.errstate(invalid="ignore"):  # none of them can be told from another: no rivals
+            near = choice.criteria[:, some] - choice.criteria[number, some]
         rivals = (near <= PLAUSIBLE).sum(0)
         means = choice.data.means.T.tolist()
         for place, event in enumerate(some.tolist()):

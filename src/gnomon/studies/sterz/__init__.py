@@ -1,0 +1,17 @@
+"""Sterz (2016): which counters tell what a program does, and in which phase it does it."""
+
+from __future__ import annotations
+
+from gnomon.studies.model import Experiment, Study
+
+STUDY = Study(
+    name="sterz",
+    title="Counters that tell what a program does",
+    document="Sterz 2016, analysing NUMA performance by hardware event counters",
+    experiments=(
+        Experiment("E2", "principal components of instructions and cycles", f"{__name__}.axes"),
+        Experiment("E3", "a matrix summed in row and in column order", f"{__name__}.strides"),
+        Experiment("E4", "a parallel sort with 1 to 8 threads", f"{__name__}.sorting"),
+        Experiment("E5", "phases of a program", f"{__name__}.breaks"),
+    ),
+)
