@@ -125,16 +125,22 @@ def test_twin_agrees_on_times_and_counts(run: tuple[Machine, list[Operations], l
 
 
 def test_who_is_woken_by_another_core_does_not_come_late() -> None:
-    # Thread 0 of the other core passes the lock on to thread 1 while thread 3 has work alone.
-    machine = machine_with(Pipeline.CMT, 1)
-    between = machine.core.threads
+    # The last thread but one gives a lock to the first, on another core, which passes it on at
+    # once to the second, on the core of the last, which works alone meanwhile.
+    machine = machine_with(Pipeline.CMT, 2)
+    begun = sequence(*(op(Code.BARRIER, number, site=5) for number in range(2)))
+    taken, given_back = op(Code.LOCK, 1), op(Code.UNLOCK, 1)
     feeds = [
-        sequence(op(Code.LOCK, 1), op(Code.UNLOCK, 1)),
-        sequence(op(Code.SPECIAL, 430), op(Code.LOCK, 1), op(Code.OTHER, 347), op(Code.UNLOCK, 1)),
-        sequence(op(Code.LOCK, 1), op(Code.BRANCH_TAKEN, 418), op(Code.UNLOCK, 1)),
-        op(Code.BRANCH_NOT_TAKEN, 1500),
+        sequence(begun, taken, given_back),
+        sequence(
+            begun, op(Code.SPECIAL, 430, site=15), taken, op(Code.OTHER, 347, site=33), given_back
+        ),
+        begun,
+        sequence(begun, taken, op(Code.BRANCH_TAKEN, 418, site=34), given_back),
+        sequence(begun, op(Code.SPECIAL, 562, site=15), op(Code.BRANCH_NOT_TAKEN, 794, site=30)),
     ]
-    places = [between, 2, 3, 0]
+    feeds = [sequence(feed, op(Code.BARRIER, 0, site=5)) for feed in feeds]
+    places = [4, 2, 5, 3, 0]
     twin = TwinExecution(machine, feeds, places, seed=3)
     twin.run()
     found = executed(machine, *feeds, binding=tuple(places), seed=3)._running.tasks()
