@@ -142,6 +142,7 @@ class CacheSpec:
     through: bool
     allocate_on_write: bool
     inclusive: bool
+    allocate_on_writeback: bool
     latency: int
     fetch_latency: int
 
@@ -157,6 +158,7 @@ class SystemSpec:
     data: list[CacheSpec]
     split: bool
     instruction: CacheSpec
+    exclusive_code: bool
     shared: bool
     last: CacheSpec
     dtlb: TlbSpec
@@ -173,6 +175,7 @@ class SystemSpec:
     snoop: int
     outstanding: int
     blocking: bool
+    whole_splits: bool
     cache_remote: bool
     posted_write: int
     header_bytes: int
@@ -292,7 +295,7 @@ class Engine:
     def samples(self) -> bytes: ...
     @property
     def dropped(self) -> int: ...
-    def counted(self, watch: int) -> int: ...
+    def counted(self, watch: int) -> list[int]: ...
 
 class LiveFeed(Feed):
     def __init__(self) -> None: ...

@@ -110,6 +110,15 @@ class MachineSource:
             return replace(event, encoding=PerfEncoding(_UNCORE, 0, 0))
         return event
 
+    def constants(self) -> dict[str, float]:
+        """Return what formulas of metrics may ask of the machine."""
+        return {
+            "clock": self.machine.core.clock_ghz * 1e9,
+            "cache_line": float(self.machine.levels[-1].line),
+            "sockets": float(len(self.machine.nodes)),
+            "numa_nodes": float(len(self.machine.nodes)),
+        }
+
     def anchors(self) -> tuple[Request, ...]:
         """Return nothing: with the same seed all runs are the same."""
         return ()
