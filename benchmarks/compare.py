@@ -34,6 +34,7 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
 EVENTS = 300
 _ALLOWED = 0.06
 _COVERED = 0.94
+_UPPER = 0.2
 _DATA = Path(__file__).resolve().parents[2] / "shared/data/counters"
 _START_UP = 5  # rows at the beginning that tell of the program's start
 _LONG = 100
@@ -49,7 +50,7 @@ DRAWS: dict[str, Draw] = {
     "Poisson, mean 0.1": lambda g, s: g.poisson(0.1, size=s).astype(float),
     "two values": lambda g, s: 1e6 + g.integers(0, 2, size=s).astype(float),
     "70 % zeros": lambda g, s: np.where(g.random(s) < 0.3, np.exp(g.normal(size=s)), 0.0),
-    "two levels, 20 % upper": lambda g, s: 100 * (1 + (g.random(s) < 0.2)) + g.normal(size=s),
+    "two levels, 20 % upper": lambda g, s: 100 * (1 + (g.random(s) < _UPPER)) + g.normal(size=s),
 }
 
 
@@ -69,6 +70,11 @@ def run(effort: Effort) -> Iterator[Result]:
             target=Target(_ALLOWED, Judged.VALUE),
             unit=Unit.SHARE,
         )
+    split = 1 - (1 - 2 * (_UPPER * (1 - _UPPER)) ** 5) ** EVENTS
+    yield Note(
+        f"two levels, {_UPPER:.0%} upper: by chance the levels of an event fall apart into A and B "
+        f"in {split:.1%} of the families, which no test of ten values can tell from a change"
+    )
     for change in (1.05, 1.1, 1.2):
         for changed in (1, 30):
             tries = max(families // 10, 20)
