@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gnomon.errors import GnomonError
 from gnomon.recording.model import Provenance
 from gnomon.units import format_duration
+from gnomon.views.report.counts import FOOTPRINT
 from gnomon.views.report.page import Page, Section
 from gnomon.views.report.topology import topology_sections
 
@@ -175,9 +176,38 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
 
         result = survey_of(recording)
         return list(survey_sections(result)), list(result.warnings)
+    if any(run.parameters for run in recording.runs):
+        return _scaled_sections(recording)
     from gnomon.views.report.counts import count_sections
 
-    return list(count_sections(recording)), list(recording.warnings)
+    first, notes = _phased_sections(recording)
+    return [*first, *count_sections(recording)], [*recording.warnings, *notes]
+
+
+def _scaled_sections(recording: Recording) -> tuple[list[Section], list[str]]:
+    """Return how events grow in a recording over parameters: totals of all points mean nothing."""
+    from gnomon.analysis.scaling import scale
+    from gnomon.views.report.scale import scale_sections
+
+    try:
+        result = scale(recording)
+    except GnomonError as error:
+        return [], [*recording.warnings, f"growth is not shown: {error}"]
+    return list(scale_sections(result)), list(result.warnings)
+
+
+def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:
+    """Return the phases of a recording that has a footprint."""
+    if not any(info.name.startswith(FOOTPRINT) for info in recording.events):
+        return [], []
+    from gnomon.analysis.phases import phases
+    from gnomon.views.report.phases import phases_sections
+
+    try:
+        result = phases(recording)
+    except GnomonError as error:
+        return [], [f"phases are not shown: {error}"]
+    return list(phases_sections(result)), list(result.warnings)
 
 
 def _named(section: Section, name: str) -> Section:

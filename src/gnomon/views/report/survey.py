@@ -8,6 +8,7 @@ from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Judged
 from gnomon.recording.model import Status
 from gnomon.units import format_duration
+from gnomon.views.compare import runs_text
 from gnomon.views.counts import format_spread, format_value
 from gnomon.views.report.page import Cell, DataTable, Figure, Section
 from gnomon.views.survey import fold_title, origin_text
@@ -46,7 +47,9 @@ def _lead(result: SurveyResult) -> tuple[str, ...]:
     origin = result.provenance
     sources = "; ".join(f"{n} from {origin_text(o)}" for o, n in result.origins().items())
     counted = sum(result.origins().values())
-    first = f"{counted} events were counted in {len(result.runs)} runs: {sources}."
+    first = f"{counted} events were counted in {runs_text(len(result.runs))}: {sources}."
+    if not result.complete and result.planned:
+        first += f" {result.planned - len(result.runs)} of {result.planned} runs are still to come."
     if result.one_run:
         first += " They took turns in one run, so values are scaled from parts of it."
     second = ""
