@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def sawtooth(process: Process) -> tuple[list[float], list[float]]:
 def _is_sawtooth(course: list[float]) -> bool:
     periods = [course[at : at + 3] for at in range(0, len(course) - 2, 3)]
     return all(a < b < c for a, b, c in periods) and all(
-        after[0] < before[2] for before, after in zip(periods, periods[1:], strict=False)
+        after[0] < before[2] for before, after in pairwise(periods)
     )
 
 

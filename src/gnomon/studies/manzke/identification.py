@@ -20,7 +20,7 @@ def run(seed: int) -> Iterator[Row]:
     """Close the loop for every event and CPU: 10 sets of 3,000 readings each."""
     table = published()
     found = {
-        key: close(tuple(process), INTERVAL, seed=seed + number)
+        key: close(process, INTERVAL, seed=seed + number)
         for number, (key, process) in enumerate(table.items())
     }
     for event in _NAMED:

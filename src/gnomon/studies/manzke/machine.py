@@ -20,6 +20,7 @@ from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
+from gnomon.studies.manzke.processes import INTERVAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,13 +61,17 @@ class Course:
     """Counters that are read in the same tick."""
 
     def shown(self) -> Readings:
-        """What two registers would have read, the sets taking turns."""
+        """What two registers would have read, the sets taking turns.
+
+        A tick counts as one of the published length: the published model depends on the unit
+        of time, and with a second of 10,000 ticks it would not follow anything.
+        """
         ticks, count = self.counts.shape
         sets = count // self.together
         turn = (np.arange(count) // self.together)[None, :] == (np.arange(ticks) % sets)[:, None]
         return Readings(
             Layout(self.events, (), tuple(self._places(each) for each in range(sets))),
-            np.full(ticks, self.seconds),
+            np.full(ticks, INTERVAL),
             np.empty((ticks, 0)),
             np.where(turn, self.counts, np.nan),
             np.arange(ticks) % sets == sets - 1,

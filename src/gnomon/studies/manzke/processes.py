@@ -66,9 +66,7 @@ def series(processes: list[Process], ticks: int, random: np.random.Generator) ->
     """Return Gauss-Markov series, (tick, process), as they are: a tenth is below zero."""
     from gnomon.analysis.estimate.identify.closure import simulate
 
-    return np.column_stack(
-        [simulate(tuple(each), INTERVAL, ticks, 1, random)[0] for each in processes]
-    )
+    return np.column_stack([simulate(each, INTERVAL, ticks, 1, random)[0] for each in processes])
 
 
 def unread_errors(block: _native.BlockFilter, truth: Floats, read: Floats, sets: int) -> Floats:

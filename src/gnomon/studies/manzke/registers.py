@@ -44,8 +44,8 @@ def register_rows(found: Course) -> Iterator[Row]:
         "2 and 4",
         f"2 and {len(found.events) - 2}",
         true=len(found.events) == 6,
-        note=f"{len(found.counts)} ticks of 0.1 ms; caches 1/{SCALE}; fetches are not modelled, so "
-        "other events stand for those of the IFU",
+        note=f"{len(found.counts)} ticks of 0.1 ms, each taken for one of 40 ms; caches "
+        f"1/{SCALE}; fetches are not modelled, so other events stand for those of the IFU",
     )
     for at, event in enumerate(found.events):
         if math.isnan(first[at]):

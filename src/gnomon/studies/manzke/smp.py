@@ -43,7 +43,7 @@ def _mesi(seed: int) -> Row:
     keys = [(event, cpu) for event in mesi_events() for cpu in (0, 1) if (event, cpu) in table]
     good = 0
     for number, key in enumerate(keys):
-        again = close(tuple(table[key]), INTERVAL, seed=seed + 1000 + number)
+        again = close(table[key], INTERVAL, seed=seed + 1000 + number)
         allowed = 0.05 if table[key].beta < 60 else 0.25
         good += (
             abs(again.sigma / table[key].sigma - 1) <= 0.02

@@ -52,7 +52,8 @@ def covariances(sets: Sequence[Array], lags: int) -> Array:
         found.append(
             [float(rest[: len(rest) - lag] @ rest[lag:]) / (len(rest) - lag) for lag in range(lags)]
         )
-    return np.mean(np.array(found), axis=0)
+    mean_of_all: Array = np.mean(np.array(found), axis=0)
+    return mean_of_all
 
 
 def fit(values: Array, interval: float, samples: int) -> tuple[float, float, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class Closure:
 
 
 def simulate(
-    process: tuple[float, float, float],
+    process: Sequence[float],
     interval: float,
     samples: int,
     sets: int,
@@ -34,7 +35,7 @@ def simulate(
 ) -> list[Array]:
     """Return series of a Gauss-Markov process (mean, sigma, beta), exact at any interval."""
     import numpy as np
-    from scipy.signal import lfilter
+    from scipy.signal import lfilter  # type: ignore[import-untyped]
 
     mean, sigma, beta = process
     kept = math.exp(-beta * interval)
@@ -45,7 +46,7 @@ def simulate(
 
 
 def close(
-    process: Identified | tuple[float, float, float],
+    process: Identified | Sequence[float],
     interval: float,
     *,
     samples: int = 3000,
