@@ -10,7 +10,7 @@ void Mixture::calibrate(size_t rows, const double* fixed, const double* counts) 
     const size_t events = tracks_.size(), width = rows_.fixed();
     calibrated_ = std::min(rows, options_.calibrated);
     for (size_t row = 0; row < rows; ++row) {
-        const Place place = rows_.add(fixed + row * width, (row + 1) % events == 0);
+        const Place place = rows_.add(fixed + row * width, row + 1 == rows || (row + 1) % events == 0);
         for (size_t e = 0; e < events; ++e) {
             const double count = counts[row * events + e];
             Readings& readings = tracks_[e].readings;

@@ -163,6 +163,13 @@ double Experts::interpolated(const Readings& readings, const Place& place, size_
     return carried(readings, nearest, place, way);
 }
 
+double Experts::largest(const Readings& readings, size_t most) const {
+    double value = 0;
+    for (size_t i = 0; i < std::min(most, in_time_.size()); ++i)
+        value = std::max(value, readings.values[in_time_[i]]);
+    return value;
+}
+
 void Experts::guess(const Readings& readings, const Allowed& allowed, const Place& place,
                     const std::vector<double>& spread, double* guesses) {
     find_near(readings, allowed, place, spread, false);

@@ -31,6 +31,9 @@ class Experts {
     void guess_ahead(const Readings& readings, const Allowed& allowed, const Place& place,
                      const std::vector<double>& spread, double* guesses);
 
+    // The largest of the readings nearest in time to the row that was guessed last.
+    double largest(const Readings& readings, size_t most) const;
+
   private:
     struct Near {
         double distance;

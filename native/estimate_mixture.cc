@@ -53,8 +53,8 @@ std::vector<double> Rows::spread() const {
 
 double Track::surprise(double error, const Options& options) const {
     if (error == 0) return 0;
-    if (errors_.size() < options.few) return 1;
-    const double most = *std::max_element(errors_.begin(), errors_.end());
+    if (errors_.size() < options.few + options.calm) return 1;
+    const double most = *std::max_element(errors_.begin(), errors_.end() - options.calm);
     if (most == 0) return 1;
     const double by = (std::abs(error) / most - options.surprising) /
                       (options.unheard_of - options.surprising);
@@ -78,6 +78,7 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
     sorting_.clear();
     for (size_t j = 0; j < guesses.size(); ++j) sorting_.emplace_back(guesses[j], weights[j]);
     double value = weighted_median(sorting_);
+    if (options.cap > 0) value = std::min(value, experts.largest(readings, options.cap));
     // A reading that surprised stands for its rotation, as in linear scaling.
     const auto begin = readings.rows.begin();
     const size_t right =

@@ -22,6 +22,8 @@ struct Options {
     double ahead_sharpness = 5;   // the same for guesses of the next row
     double surprising = 1;        // an error in units of the largest so far that begins to surprise
     double unheard_of = 1.5;      // and that for which the reading is taken instead
+    size_t calm = 2;              // errors just before one that it is not compared with
+    size_t cap = 40;              // an estimate is no larger than the largest of so many readings
     size_t few = 5;               // with fewer tests than this any error surprises
     double a = 0, b = 0, c = 0;
 };

@@ -101,7 +101,7 @@ void smooth(size_t rows, size_t events, size_t fixed_count, const double* fixed,
             double most = 0;
             const size_t first = i > 100 ? i - 100 : 0, last = std::min(count, i + 100);
             for (size_t k = first; k < last; ++k)
-                if (k != i) most = std::max(most, std::abs(errors[k]));
+                if (k + options.calm < i || k > i + options.calm) most = std::max(most, std::abs(errors[k]));
             const double by = most > 0 ? (std::abs(errors[i]) / most - options.surprising) /
                               (options.unheard_of - options.surprising) : errors[i] != 0;
             readings.surprises[i] = std::clamp(by, 0.0, 1.0);
