@@ -203,10 +203,11 @@ class Buffer:
             return array("q", [self._code(cell) for cell in cells]), b""
         code = _TYPECODES[column.kind]
         if not column.optional:
-            if hasattr(cells, "tobytes"):  # a numpy array, which must be of the kind already
-                if cells.dtype.char != _NUMPY_CODES[code]:
-                    raise TypeError(f"{column.name} is an array of {cells.dtype}")
-                return array(code, cells.tobytes()), b""
+            kind = getattr(cells, "dtype", None)
+            if kind is not None:  # a numpy array, which must be of the kind already
+                if kind.char != _NUMPY_CODES[code]:
+                    raise TypeError(f"{column.name} is an array of {kind}")
+                return array(code, cells.tobytes()), b""  # type: ignore[attr-defined]
             return array(code, cells), b""
         return (
             array(code, [0 if cell is None else cell for cell in cells]),

@@ -125,7 +125,7 @@ class RecordingWriter:
         """Take estimates, under the same rules as readings."""
         self._append(ESTIMATES.name, estimates)
 
-    def append_estimate_columns(self, columns: Sequence[Sequence[Any]]) -> None:
+    def append_estimate_columns(self, columns: Sequence[Any]) -> None:
         """Take estimates as the columns of their table: at 50 Hz rows would cost too much."""
         self._check_open()
         buffer = self._state.buffers[ESTIMATES.name]

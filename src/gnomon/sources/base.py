@@ -201,6 +201,10 @@ class Rotation(Protocol):
         """Pass a signal on to a command that this rotation started."""
         ...
 
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+        ...
+
     @property
     def requests(self) -> tuple[Request, ...]:
         """What is counted or was refused, with the modifiers that it was opened with."""

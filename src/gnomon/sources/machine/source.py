@@ -127,9 +127,7 @@ class MachineSource:
         """Set up sets that take turns, beginning with `first`, beside what is always on."""
         from gnomon.sources.machine.rotation import MachineRotation
 
-        return MachineRotation(
-            always, sets, prepare(self._bench, target), self._bench, first=first
-        )
+        return MachineRotation(always, sets, prepare(self._bench, target), self._bench, first=first)
 
     def open_program(
         self, groups: Sequence[Group], program: Program, *, exact: bool = False
