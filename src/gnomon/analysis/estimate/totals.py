@@ -2,10 +2,11 @@
 
 Estimates of single ticks are medians: good to look at, but their sum is too small where an
 event comes in bursts. A total is therefore estimated apart, by a predictor that is corrected
-with its own mean error on readings that were hidden from it (a difference estimator): it is
-unbiased whatever the predictor is, and the better that is, the narrower the interval. The
-predictor is chosen for each event by its errors on hidden readings, and one of the choices is
-the mean rate, which makes the total that of linear scaling.
+with its own errors on readings that were hidden from it (a difference estimator): each
+reading stands for its rotation, so the sum has no bias whatever the predictor is, and
+the better that is, the narrower the interval. The predictor is chosen for each event by its
+errors on hidden readings, and one of the choices is the mean rate, which makes the total
+that of linear scaling.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Readings
 
     Places = NDArray[np.intp]
+    Total = tuple[float, float, float, float]
 
 _NEIGHBOURS = (2, 5, 12)
 _FEWEST = 4
@@ -50,47 +52,84 @@ def run_totals(readings: Readings) -> Totals:
     """Return the totals of all events of a run."""
     import numpy as np
 
+    if not len(readings):
+        nothing = np.full(len(readings.layout), np.nan)
+        return Totals(nothing, nothing, nothing, nothing)
     state = _state(readings)
     rows = [_total(readings, event, state) for event in range(len(readings.layout))]
     mean, deviation, low, high = np.array(rows, dtype=float).reshape(-1, 4).T
     return Totals(mean, deviation, low, high)
 
 
-def _total(readings: Readings, event: int, state: Array) -> tuple[float, float, float, float]:
+def _total(readings: Readings, event: int, state: Array) -> Total:
     import numpy as np
 
-    from gnomon.analysis.stats.distributions import t_quantile
-
-    counts = readings.counts[:, event]
+    counts, seconds = readings.counts[:, event], readings.seconds
     read = np.flatnonzero(np.isfinite(counts))
+    unread = np.flatnonzero(~np.isfinite(counts))
     if not len(read):
         return (np.nan,) * 4
-    seconds = readings.seconds
     known = float(counts[read].sum())
-    unread = np.setdiff1d(np.arange(len(counts)), read)
     if not len(unread):
         return known, 0.0, known, known
     left, seen = float(seconds[unread].sum()), float(seconds[read].sum())
     if known == 0:
         # As many as could have stayed unseen with one chance in ten.
         return 0.0, 0.0, 0.0, -float(np.log1p(-COVERAGE)) * left / seen
-    rates = counts[read] / seconds[read]
     if len(read) < _FEWEST:
         total = known + left * known / seen
-        return total, total, known, 4 * total  # one or two readings tell next to nothing
-    best = min(
+        return total, total, known, total * _most(len(read))
+    rates = counts[read] / seconds[read]
+    weights = _weights(readings, read, unread)
+    hidden, predicted = min(
         _predictions(readings, state, read, rates, unread),
-        key=lambda each: float(np.sum(seconds[read] * (rates - each[0]) ** 2)),
+        key=lambda each: float(np.sum(weights * (rates - each[0]) ** 2)),
     )
-    hidden, predicted = best
     errors = rates - hidden
-    correction = float(np.average(errors, weights=seconds[read]))
-    total = known + float(np.sum(seconds[unread] * predicted)) + left * correction
+    total = known + float(np.sum(seconds[unread] * predicted) + np.sum(weights * errors))
     total = max(total, known)
-    spread = float(np.sqrt(np.sum((errors - correction) ** 2) / (len(read) - 1)))
-    deviation = spread * float(np.sqrt(left * (left + seen) / len(read)))
-    margin = deviation * float(t_quantile((1 + COVERAGE) / 2, len(read) - 1))
-    return total, deviation, max(known, total - margin), total + margin
+    spread = float(np.mean(errors**2))
+    deviation = float(np.sqrt(spread * np.sum(weights * (weights + seconds[read]))))
+    return total, deviation, *_interval(total, deviation, known, counts[read])
+
+
+def _interval(total: float, deviation: float, known: float, counts: Array) -> tuple[float, float]:
+    import numpy as np
+
+    from gnomon.analysis.stats.distributions import t_quantile
+
+    margin = deviation * float(t_quantile((1 + COVERAGE) / 2, len(counts) - 1))
+    bursts = int(np.count_nonzero(counts))
+    return max(known, total - margin), max(total + margin, total * _most(bursts))
+
+
+def _most(bursts: int) -> float:
+    """Return how many times more there may be of what was seen so few times."""
+    from scipy.special import gammaincinv  # type: ignore[import-untyped]
+
+    # The upper end of a Poisson mean after so many occurrences, relative to their number.
+    return float(gammaincinv(bursts + 1, (1 + COVERAGE) / 2)) / bursts if bursts <= 10 else 1.0
+
+
+def _weights(readings: Readings, read: Places, unread: Places) -> Array:
+    """Return for how much of the time that was not read each reading stands.
+
+    That is its share of its rotation; a rotation in which the event was not read is left
+    to all readings.
+    """
+    import numpy as np
+
+    seconds = readings.seconds
+    ended = np.cumsum(readings.ends_rotation)
+    rotation = np.concatenate([[0], ended[:-1]])
+    rotations = int(rotation[-1]) + 1
+    left = np.bincount(rotation[unread], weights=seconds[unread], minlength=rotations)
+    times = np.bincount(rotation[read], weights=seconds[read], minlength=rotations)
+    orphans = float(left[times == 0].sum())
+    share = np.divide(left, times, out=np.zeros(rotations), where=times > 0)
+    own = seconds[read] * share[rotation[read]]
+    result: Array = own + orphans * seconds[read] / seconds[read].sum()
+    return result
 
 
 def _predictions(
@@ -100,15 +139,18 @@ def _predictions(
     import numpy as np
     from scipy.spatial import cKDTree  # type: ignore[import-untyped]
 
-    yield np.full(len(read), rates.mean()), np.full(len(unread), rates.mean())
+    total = float(np.sum(rates))
+    others = (total - rates) / (len(read) - 1)
+    yield others, np.full(len(unread), total / len(read))
     for fixed in readings.fixed.T:
         base = fixed / readings.seconds
-        if np.all(base[read] <= 0):
+        whole = float(np.sum(base[read]))
+        if whole <= 0:
             continue
-        above, below = float(np.sum(rates)), float(np.sum(base[read]))
-        rest = np.maximum(below - base[read], 1e-300)
-        yield (above - rates) / rest * base[read], above / below * base[unread]
+        rest = np.maximum(whole - base[read], whole * 1e-12)
+        yield (total - rates) / rest * base[read], total / whole * base[unread]
     examples = read[-_MOST:]
+    values = rates[-_MOST:]
     tree = cKDTree(state[examples])
     for count in _NEIGHBOURS:
         if count + 1 > len(examples):
@@ -116,31 +158,36 @@ def _predictions(
         far, near = tree.query(state[read], k=count + 1)
         own = examples[near] == read[:, None]
         own[~own.any(axis=1), -1] = True  # where it is not its own example, drop the farthest
-        weights = np.where(own, 0.0, 1 / (far + 0.1))
-        values = counts_at(rates, read, examples)[near]
-        hidden = (weights * values).sum(axis=1) / weights.sum(axis=1)
-        far, near = tree.query(state[unread], k=count)
-        far, near = far.reshape(len(unread), -1), near.reshape(len(unread), -1)
-        weights = 1 / (far + 0.1)
-        values = counts_at(rates, read, examples)[near]
-        yield hidden, (weights * values).sum(axis=1) / weights.sum(axis=1)
+        yield _mean(values[near], far, ~own), _mean(values, *tree.query(state[unread], k=count))
 
 
-def counts_at(rates: Array, read: Places, examples: Places) -> Array:
-    """Return the rates of the examples, which are the last of the readings."""
-    return rates[len(read) - len(examples) :]
+def _mean(values: Array, far: Array, near: Array) -> Array:
+    """Return means of the nearest examples, or of values that stand beside their distances."""
+    import numpy as np
+
+    weights = 1 / (far + 0.1)
+    if near.dtype == bool:
+        weights = np.where(near, weights, 0.0)
+    else:
+        values = values[near]
+    result: Array = (weights * values).sum(axis=1) / weights.sum(axis=1)
+    return result
 
 
 def _state(readings: Readings) -> Array:
-    """Return where each tick is: what the fixed counters counted in and around it, and when."""
+    """Return where each tick is: what was counted all the time in and around it, and when."""
     import numpy as np
 
-    ticks = len(readings)
-    columns = [_SPAN * np.arange(ticks) / max(ticks, 1)]
-    for fixed in readings.fixed.T:
-        level = np.log1p(fixed / readings.seconds)
-        usual = float(np.mean(np.abs(level - np.median(level)))) or 1.0
+    seconds = readings.seconds
+    columns = [_SPAN * np.cumsum(seconds) / seconds.sum()]
+    always = np.isfinite(readings.counts).all(axis=0)
+    for counts in np.hstack([readings.fixed, readings.counts[:, always]]).T:
+        level = np.log1p(counts / seconds)
+        usual = float(np.mean(np.abs(level - np.median(level))))
+        if usual == 0:
+            continue
         level = level / usual
-        columns += [level, _NEAR * np.roll(level, 1), _NEAR * np.roll(level, -1)]
-        columns[-2][:1], columns[-1][-1:] = _NEAR * level[:1], _NEAR * level[-1:]
+        before = np.concatenate([level[:1], level[:-1]])
+        after = np.concatenate([level[1:], level[-1:]])
+        columns += [level, _NEAR * before, _NEAR * after]
     return np.column_stack(columns)
