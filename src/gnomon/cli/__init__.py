@@ -33,6 +33,7 @@ COMMANDS = {
     "serve": "show a report in a browser, live while a survey runs",
     "machine": "list and draw the simulated machines",
     "study": "carry out the experiments of published studies again",
+    "bench": "score estimators on counter series in which all is known",
     "cc": "compile a program so that its memory references can be traced",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
