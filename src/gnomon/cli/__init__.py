@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "say what changed between two versions of a program",
     "scale": "find out how events grow with a parameter",
     "record": "count events over time into a recording",
+    "state": "estimate every event at every tick of one run",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
     "phases": "find where a program's footprint or events change their course",
