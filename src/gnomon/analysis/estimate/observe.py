@@ -129,7 +129,7 @@ def observe(
             writer = stack.enter_context(
                 RecordingWriter(output, provenance, infos, overwrite=overwrite)
             )
-        gathered = Gatherer(sets.layout, chosen, writer)
+        gathered = Gatherer(sets.layout, chosen, writer, usual=step / 1e9)
         limit = (
             parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
         )
