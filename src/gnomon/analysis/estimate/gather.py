@@ -6,14 +6,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.estimate.intake import Intake
-from gnomon.analysis.estimate.model import Estimates, Readings
+from gnomon.analysis.estimate.model import Estimates, Readings, Tick
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.recording.model import Reading, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.analysis.estimate.model import Flags, Layout, Model, Tick
+    from gnomon.analysis.estimate.model import Flags, Layout, Model
     from gnomon.analysis.estimate.totals import Totals
     from gnomon.recording import RecordingWriter
     from gnomon.sources.base import Turn
