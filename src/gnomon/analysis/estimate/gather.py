@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.totals import Totals
     from gnomon.recording import RecordingWriter
     from gnomon.sources.base import Turn
+    from gnomon.sources.measure import Sink
 
 
 class Accounts:
@@ -53,8 +54,36 @@ class Accounts:
                 yield Reading(end, event, scope, None, end - until, 0, Status.NOT_COUNTED)
 
 
-class Gatherer:
-    """Takes turns, estimates a rotation when it ends, and puts both into a recording."""
+class Keeper:
+    """Takes turns, and hands their raw readings on to `sink`."""
+
+    def __init__(self, layout: Layout, sink: Sink | None = None) -> None:
+        self.layout = layout
+        self.intake = Intake(layout)
+        self.start: int | None = None  # when the first turn began
+        self.ends: list[int] = []
+        self._sink = sink
+        self._accounts = Accounts()
+
+    def take(self, turn: Turn) -> Tick | None:
+        """Take in a turn; returns the tick it made, or nothing when it made none."""
+        if self.start is None:
+            self.start = turn.start
+        tick = self.intake.take(turn)
+        if self._sink is not None:
+            self._sink(self._accounts.of(turn))
+        if tick is not None:
+            self.ends.append(turn.time)
+        return tick
+
+    def finish(self) -> None:
+        """Account for the time after the last readings."""
+        if self._sink is not None and self.ends:
+            self._sink(self._accounts.rest(self.ends[-1]))
+
+
+class Gatherer(Keeper):
+    """Estimates a rotation when it ends, and puts readings and estimates into a recording."""
 
     def __init__(
         self,
@@ -64,31 +93,22 @@ class Gatherer:
         *,
         usual: float | None = None,
     ) -> None:
-        self.layout = layout
-        self.intake = Intake(layout)
-        self.ends: list[int] = []
+        super().__init__(layout, None if writer is None else writer.append)
         self.seen = _nothing(len(layout))  # which events were read at least once
         self.taken = 0.0  # seconds of processor time that estimating and recording took
         self._filter = model.begin(layout)
         self._writer = writer
-        self._accounts = Accounts()
         self._ticks: list[Tick] = []
         self._parts: list[Estimates] = []
         self._waiting = 0
         self._usual = usual  # the length of a tick in seconds; without one that of the first
-        self.start: int | None = None  # when the first turn began
 
     def take(self, turn: Turn) -> Tick | None:
         """Take in a turn; returns the tick it made, or nothing when it made none."""
         began = time.process_time()
-        if self.start is None:
-            self.start = turn.start
-        tick = self.intake.take(turn)
-        if self._writer is not None:
-            self._writer.append(self._accounts.of(turn))
+        tick = super().take(turn)
         if tick is not None:
             self._ticks.append(tick)
-            self.ends.append(turn.time)
             self._filter.push(self._as_usual(tick))
             self.seen |= tick.counts == tick.counts
             self._waiting += 1
@@ -148,8 +168,7 @@ class Gatherer:
         """Estimate the rotation that was cut short, and account for the time after readings."""
         if self._waiting:
             self._estimate()
-        if self._writer is not None and self.ends:
-            self._writer.append(self._accounts.rest(self.ends[-1]))
+        super().finish()
 
     @property
     def readings(self) -> Readings:

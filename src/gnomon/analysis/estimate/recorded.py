@@ -100,6 +100,20 @@ def layout_of(always: tuple[str, ...], sets: tuple[str, ...]) -> Layout:
     return Layout(tuple(names), always, tuple(tuple(place[n] for n in g) for g in groups))
 
 
+def readings_of(columns: dict[str, Array], always: tuple[str, ...], start: int) -> Readings:
+    """Return the readings of a run of which only the fixed counters are known."""
+    names = list(dict.fromkeys(str(name) for name in columns["event"]))
+    fixed = tuple(name for name in names if name in always)
+    together: dict[int, set[str]] = {}
+    for time, name in zip(columns["time"].tolist(), columns["event"], strict=True):
+        together.setdefault(time, set()).add(str(name))
+    last = max(together)  # there all events may have a row that closes the run
+    kinds = {frozenset(group) for time, group in together.items() if time != last}
+    events = tuple(name for name in names if name not in always)
+    sets = tuple(() for _ in kinds) or ((),)
+    return _readings(columns, Layout(events, fixed, sets), start)[1]
+
+
 def _run(recording: Recording, run: int | None) -> RunInfo:
     runs = {info.run: info for info in recording.runs}
     if run is None:
