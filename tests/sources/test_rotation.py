@@ -98,7 +98,7 @@ def test_perf_counts_a_set_only_in_its_turns() -> None:
         assert all(r.running == r.enabled for r in turn.readings)
         faults[turn.chosen] += values[name].value or 0
     # Every page is touched once, so each of the sets has seen only a part of the faults.
-    assert 0 < faults[0] + faults[1]
+    assert faults[0] + faults[1] > 0
     with source.open([sets[0]], command) as counting:
         counting.start()
         counting.wait()
