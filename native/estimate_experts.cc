@@ -16,13 +16,7 @@ constexpr size_t kMostInTime = 60;
 constexpr size_t kMedians[] = {3, 7};
 constexpr double kForget[] = {0.5, 0.8, 0.95};
 constexpr double kTimeFine = 0.05;
-
-// Distance of two rows of context in units of spread; negative if one of them is not known.
-double apart(const double* a, const double* b, const double* per_spread, size_t count) {
-    double sum = 0;
-    for (size_t f = 0; f < count; ++f) sum += std::abs(a[f] - b[f]) * per_spread[f];
-    return std::isnan(sum) ? -1 : sum;
-}
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -52,47 +46,56 @@ size_t Experts::ahead_count() const {
 double Experts::carried(const Readings& readings, size_t at, const Place& place,
                         size_t way) const {
     if (way == 0) return readings.values[at];
-    const double from = readings.fixed[at * fixed_count_ + way - 1];
+    const double from = readings.fixed[way - 1][at];
     const double to = place.fixed[way - 1];
     return from > 0 && to > 0 ? readings.values[at] * (to / from) : readings.values[at];
 }
 
 void Experts::find_near(const Readings& readings, const Allowed& allowed, const Place& place,
                         const std::vector<double>& spread, bool ahead) {
-    const size_t width = kContext * fixed_count_, most = ahead ? kMostNear : kNear[2];
-    std::vector<double> per_spread(fixed_count_);
-    for (size_t f = 0; f < fixed_count_; ++f) per_spread[f] = 1 / spread[f];
-    for (auto& near : near_) near.clear();
     const auto begin = readings.rows.begin();
     const size_t middle =
         std::lower_bound(begin + allowed.first, begin + allowed.last, place.row) - begin;
-    while (late_.size() <= allowed.last - allowed.first)
+    const size_t count = allowed.last - allowed.first;
+    while (late_.size() <= count)
         late_.push_back(kTimeFine * std::log1p(static_cast<double>(late_.size())));
-    const auto keep = [most](std::vector<Near>& near, double distance, size_t at) {
-        if (near.size() == most) {
-            if (distance >= near.back().distance) return;
-            near.pop_back();
-        }
-        auto place = near.end();
-        while (place != near.begin() && (place - 1)->distance > distance) --place;
-        near.insert(place, {distance, at});
-    };
+    distance_.resize(count);
+    first_.assign(count, 0.0);
+    for (size_t i = 0; i < count; ++i) {
+        const size_t at = allowed.first + i;
+        distance_[i] = allowed.hides(at) ? kNever : late_[at < middle ? middle - at : at - middle];
+    }
     // Of the next row nothing is known: the rows before it take its place.
-    const size_t contexts[] = {ahead ? kBefore : kHere, ahead ? kBeforeLast : kBefore, kAfter};
-    for (size_t i = allowed.first; i < allowed.last; ++i) {
-        if (allowed.hides(i)) continue;
-        const double* other = readings.logs.data() + i * width;
-        double distance = late_[i < middle ? middle - i : i - middle];
-        double first = 0;
-        for (size_t s = 0; s < kStates; ++s) {
-            const size_t from = contexts[s] * fixed_count_;
-            const double part =
-                apart(place.logs.data() + from, other + from, per_spread.data(), fixed_count_);
-            // What is not known is taken to be as far as the row itself.
-            if (s == 0) first = std::max(part, 0.0);
-            distance += part < 0 ? first : part;
-            keep(near_[s], distance, i);
+    const size_t contexts[kStates] = {ahead ? kBefore : kHere, ahead ? kBeforeLast : kBefore,
+                                      kAfter};
+    for (size_t s = 0; s < kStates; ++s) {
+        part_.assign(count, 0.0);
+        for (size_t f = 0; f < fixed_count_; ++f) {
+            const size_t column = contexts[s] * fixed_count_ + f;
+            const double* theirs = readings.logs[column].data() + allowed.first;
+            const double mine = place.logs[column], per_spread = 1 / spread[f];
+            for (size_t i = 0; i < count; ++i)
+                part_[i] += std::abs(theirs[i] - mine) * per_spread;
         }
+        // What is not known is taken to be as far as the row itself.
+        for (size_t i = 0; i < count; ++i)
+            distance_[i] += std::isnan(part_[i]) ? first_[i] : part_[i];
+        if (s == 0)
+            for (size_t i = 0; i < count; ++i) first_[i] = std::isnan(part_[i]) ? 0.0 : part_[i];
+        keep_near(allowed.first, ahead ? kMostNear : kNear[2], near_[s]);
+    }
+}
+
+void Experts::keep_near(size_t first, size_t most, std::vector<Near>& near) const {
+    near.clear();
+    double farthest = kNever;
+    for (size_t i = distance_.size(); i-- > 0;) {  // the newest are often the nearest
+        if (!(distance_[i] < farthest)) continue;
+        if (near.size() == most) near.pop_back();
+        near.push_back({distance_[i], first + i});
+        for (size_t at = near.size() - 1; at > 0 && near[at - 1].distance > near[at].distance; --at)
+            std::swap(near[at - 1], near[at]);
+        if (near.size() == most) farthest = near.back().distance;
     }
 }
 
@@ -144,7 +147,7 @@ double Experts::forgetting_mean(const Readings& readings, const Place& place, si
         if (weight < 1e-3) break;
         // Rates are means of sums, so that rows with little work count little.
         sum += weight * readings.values[at];
-        all += weight * (way == 0 ? 1 : readings.fixed[at * fixed_count_ + way - 1]);
+        all += weight * (way == 0 ? 1 : readings.fixed[way - 1][at]);
         weight *= forget;
     }
     return all > 0 ? sum / all * (way == 0 ? 1 : place.fixed[way - 1]) : 0;

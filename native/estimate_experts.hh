@@ -42,6 +42,7 @@ class Experts {
 
     void find_near(const Readings&, const Allowed&, const Place&, const std::vector<double>& spread,
                    bool ahead);
+    void keep_near(size_t first, size_t most, std::vector<Near>& near) const;
     void order_by_time(const Readings&, const Allowed&, int64_t row);
     double carried(const Readings&, size_t at, const Place&, size_t way) const;
     double forgetting_mean(const Readings&, const Place&, size_t way, double forget) const;
@@ -53,6 +54,7 @@ class Experts {
     size_t ways_;  // to carry a count to another row: as it is, or per count of a fixed counter
     size_t count_;
     std::vector<double> late_;             // what readings are fined for distance in time
+    std::vector<double> part_, first_, distance_;  // of each reading that is allowed
     std::vector<std::vector<Near>> near_;  // for each notion of state, the nearest
     std::vector<size_t> in_time_;          // the nearest in time, nearest first
     std::vector<Weighted> sorting_;

@@ -53,8 +53,10 @@ std::vector<double> Rows::spread() const {
 
 double Track::surprise(double error, const Options& options) const {
     if (error == 0) return 0;
-    if (errors_.size() < options.few + options.calm) return 1;
-    const double most = *std::max_element(errors_.begin(), errors_.end() - options.calm);
+    double most = 0;
+    for (double each : errors_) most = std::max(most, each);
+    if (errors_.size() < options.few)
+        most = options.a * *std::max_element(readings.values.begin(), readings.values.end());
     if (most == 0) return 1;
     const double by = (std::abs(error) / most - options.surprising) /
                       (options.unheard_of - options.surprising);

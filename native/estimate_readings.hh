@@ -23,8 +23,10 @@ struct Place {
     std::vector<double> logs;   // kContext x fixed counters, logarithms, NaN where not known
 };
 
+// What was read, a column a property, so that searches run along columns.
 struct Readings {
-    explicit Readings(size_t fixed_count) : fixed_count(fixed_count) {}
+    explicit Readings(size_t fixed_count)
+        : fixed_count(fixed_count), fixed(fixed_count), logs(kContext * fixed_count) {}
 
     size_t size() const { return rows.size(); }
 
@@ -33,35 +35,36 @@ struct Readings {
         rotations.push_back(place.rotation);
         values.push_back(value);
         surprises.push_back(0);
-        fixed.insert(fixed.end(), place.fixed.begin(), place.fixed.end());
-        logs.insert(logs.end(), place.logs.begin(), place.logs.end());
+        for (size_t f = 0; f < fixed.size(); ++f) fixed[f].push_back(place.fixed[f]);
+        for (size_t c = 0; c < logs.size(); ++c) logs[c].push_back(place.logs[c]);
     }
 
     // What the fixed counters said one row after the newest reading, if that is `row`.
     void learn_after(int64_t row, const double* next) {
         if (rows.empty() || rows.back() != row - 1) return;
-        double* after = logs.data() + (size() - 1) * kContext * fixed_count + kAfter * fixed_count;
-        for (size_t f = 0; f < fixed_count; ++f) after[f] = next[f];
+        for (size_t f = 0; f < fixed_count; ++f) logs[kAfter * fixed_count + f].back() = next[f];
     }
 
     // Forget the oldest; at most twice as many are kept, so that moving them costs little.
     void keep_newest(size_t count) {
         if (size() < 2 * count) return;
         const size_t drop = size() - count;
-        rows.erase(rows.begin(), rows.begin() + drop);
-        rotations.erase(rotations.begin(), rotations.begin() + drop);
-        values.erase(values.begin(), values.begin() + drop);
-        surprises.erase(surprises.begin(), surprises.begin() + drop);
-        fixed.erase(fixed.begin(), fixed.begin() + drop * fixed_count);
-        logs.erase(logs.begin(), logs.begin() + drop * kContext * fixed_count);
+        const auto shorten = [drop](auto& column) {
+            column.erase(column.begin(), column.begin() + drop);
+        };
+        shorten(rows);
+        shorten(rotations);
+        shorten(values);
+        shorten(surprises);
+        for (auto& column : fixed) shorten(column);
+        for (auto& column : logs) shorten(column);
     }
 
     Place place(size_t i) const {
-        const size_t width = kContext * fixed_count;
-        return {rows[i],
-                rotations[i],
-                {fixed.begin() + i * fixed_count, fixed.begin() + (i + 1) * fixed_count},
-                {logs.begin() + i * width, logs.begin() + (i + 1) * width}};
+        Place place{rows[i], rotations[i], {}, {}};
+        for (const auto& column : fixed) place.fixed.push_back(column[i]);
+        for (const auto& column : logs) place.logs.push_back(column[i]);
+        return place;
     }
 
     size_t fixed_count;
@@ -69,8 +72,8 @@ struct Readings {
     std::vector<int64_t> rotations;
     std::vector<double> values;
     std::vector<double> surprises;  // from 0, as foreseen, to 1, unlike anything before
-    std::vector<double> fixed;
-    std::vector<double> logs;
+    std::vector<std::vector<double>> fixed;
+    std::vector<std::vector<double>> logs;  // kContext x fixed counters
 };
 
 // Which readings may be used for an estimate: from `first` to before `last`, but not those from

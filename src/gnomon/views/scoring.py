@@ -56,7 +56,12 @@ def _print_data_set(score: DataSetScore, stream: TextIO) -> None:
 
 def _print_extras(extras: ExtraScores, stream: TextIO) -> None:
     prediction = f"mean square error {extras.prediction_ratio:.3f} of hold's"
-    stream.write(f"\n  prediction of the next row: {prediction}\n")
+    totals = extras.totals
+    stream.write(
+        f"\n  totals of runs: error {totals.error:.1%}, linear scaling {totals.scaled_error:.1%}; "
+        f"{totals.coverage90:.1%} in their 90 % intervals\n"
+    )
+    stream.write(f"  prediction of the next row: {prediction}\n")
     stream.writelines(
         f"  reading order {name}: window error {order.window_error:.1%}, "
         f"{order.mean_ratio:.3f} of round-robin's, geometric {order.geometric_ratio:.3f}\n"

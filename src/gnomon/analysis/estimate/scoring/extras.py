@@ -1,4 +1,4 @@
-"""What else is scored of the default model: prediction and the order of reading."""
+"""What else is scored: totals of runs, prediction, and the order of reading."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.models import DEFAULT, find_model
+from gnomon.analysis.estimate.schedule import ORDERS
 from gnomon.analysis.estimate.scoring.errors import geometric_mean, ratio
-from gnomon.analysis.estimate.scoring.masking import (
-    MakeOrder,
-    RoundRobin,
-    Shuffled,
-    as_chosen,
-    in_turn,
-)
+from gnomon.analysis.estimate.scoring.masking import as_chosen, in_turn
+from gnomon.analysis.estimate.totals import run_totals
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array
     from gnomon.analysis.estimate.scoring.data import CounterSeries
 
-ORDERS: dict[str, MakeOrder] = {"round-robin": RoundRobin, "shuffled": Shuffled}
-
 
 @dataclass(frozen=True, slots=True)
 class FileExtras:
-    """Of one file, a value an event: ratios of squared errors, and window errors by order."""
+    """Of one file, a value an event: total errors, ratios of squared errors, errors by order.
 
+    An error of a total is the one estimated without bias, that of linear scaling, and whether
+    the truth is in the interval.
+    """
+
+    totals: tuple[tuple[float, float, bool], ...]
     prediction: tuple[float, ...]
     orders: dict[str, tuple[float, ...]]
 
@@ -41,17 +40,27 @@ class OrderScore:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtraScores:
-    """Of a data set: the squared error of predictions in units of hold's, and the orders."""
+class TotalScore:
+    """Mean relative errors of totals of runs, and how many of them are in their intervals."""
 
+    error: float
+    scaled_error: float
+    coverage90: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraScores:
+    """Of a data set: totals, the squared error of predictions in units of hold's, and orders."""
+
+    totals: TotalScore
     prediction_ratio: float
     orders: dict[str, OrderScore]
 
 
 def score_extras(series: CounterSeries, seed: int) -> FileExtras:
-    """Score prediction and orders on one file."""
-    errors = {name: _window_errors(series, make, seed) for name, make in ORDERS.items()}
-    return FileExtras(prediction_ratios(series), errors)
+    """Score totals, prediction and orders on one file."""
+    errors = {name: _window_errors(series, name, seed) for name in ORDERS}
+    return FileExtras(total_errors(series), prediction_ratios(series), errors)
 
 
 def extra_scores(files: Sequence[FileExtras]) -> ExtraScores:
@@ -66,14 +75,19 @@ def extra_scores(files: Sequence[FileExtras]) -> ExtraScores:
         mean = float(errors.mean())
         orders[name] = OrderScore(mean, mean / float(reference.mean()), geometric_mean(ratios))
     predictions = np.array([each for file in files for each in file.prediction])
-    return ExtraScores(geometric_mean(predictions), orders)
+    totals = np.array([each for file in files for each in file.totals], dtype=float)
+    return ExtraScores(
+        TotalScore(*(float(each) for each in totals.mean(axis=0))),
+        geometric_mean(predictions),
+        orders,
+    )
 
 
-def _window_errors(series: CounterSeries, make: MakeOrder, seed: int) -> tuple[float, ...]:
+def _window_errors(series: CounterSeries, order: str, seed: int) -> tuple[float, ...]:
     """The window error of every event that happened at all."""
     import numpy as np
 
-    estimates = as_chosen(find_model(DEFAULT), series, make, seed)
+    estimates = as_chosen(find_model(DEFAULT), series, order, seed)
     events = len(series.events)
     rows = len(estimates)
     totals = series.counts[:rows].reshape(-1, events, events).sum(axis=1)
@@ -81,6 +95,24 @@ def _window_errors(series: CounterSeries, make: MakeOrder, seed: int) -> tuple[f
     wanted = totals.sum(axis=0)
     errors = np.abs(found - totals).sum(axis=0)
     return tuple(float(e / w) for e, w in zip(errors, wanted, strict=True) if w > 0)
+
+
+def total_errors(series: CounterSeries) -> tuple[tuple[float, float, bool], ...]:
+    """Errors of the totals of a run, relative, and whether the truth is in the interval."""
+    import numpy as np
+
+    readings = in_turn(series)
+    found = run_totals(readings)
+    actual = series.counts.sum(axis=0)
+    scaled = np.nanmean(readings.counts, axis=0) * len(readings)
+    return tuple(
+        (
+            abs(float(found.mean[event] - total)) / total,
+            abs(float(scaled[event] - total)) / total,
+            bool(found.low[event] <= total <= found.high[event]),
+        )
+        for event, total in enumerate(map(float, actual))
+    )
 
 
 def prediction_ratios(series: CounterSeries) -> tuple[float, ...]:
