@@ -111,7 +111,8 @@ def observe(
     source = find_source(source or "perf") if source is None or isinstance(source, str) else source
     step = tick_length(interval, source)
     sets = countable_sets(source, _plan(source, events, always, registers), target, registers)
-    chooser = find_order(order, sets.layout, seed=seed, weights=weights)
+    weighed = weights_of_events(weights or {}, source, target, sets)
+    chooser = find_order(order, sets.layout, seed=seed, weights=weighed)
     chosen = find_model(model) if isinstance(model, str) else model
     provenance = replace(
         source.provenance(target),
@@ -180,6 +181,24 @@ def _watcher(
     metrics = bound_metrics(provenance, infos, (*layout.fixed, *layout.events))
     scene = Scene(provenance, infos, metrics)
     return lambda turn, tick: on_tick(Moment(turn, tick, gathered, scene))
+
+
+def weights_of_events(
+    weights: Mapping[str, float], source: Source, target: Target, sets: Sets
+) -> dict[str, float]:
+    """Return weights of events; that of a metric is that of all events it is made of."""
+    layout = sets.layout
+    if set(weights) <= set(layout.events):
+        return dict(weights)
+    names = (*layout.fixed, *layout.events)
+    metrics = bound_metrics(source.provenance(target), event_infos(sets.requests), names)
+    known = {bound.metric.name: bound.events for bound in metrics}
+    found: dict[str, float] = {}
+    for name, weight in weights.items():
+        for event in known.get(name, (name,)):
+            if name not in known or event not in layout.fixed:  # those are counted anyway
+                found[event] = max(weight, found.get(event, 0.0))
+    return found
 
 
 def _requests(source: Source, events: str | None) -> list[Request]:
