@@ -11,7 +11,7 @@ from gnomon.machines import Execution, Kind, MemorySystem, RunOptions, Trace, lo
 from gnomon.machines.workloads import build
 
 WORKLOADS = {
-    "false-sharing": {"size": "6000", "threads": "4"},
+    "false-sharing": {"iterations": "3000", "threads": "4"},
     "triad": {"size": "64KiB", "threads": "4"},
     "random": {"size": "1MiB", "accesses": "8000", "threads": "4"},
 }
