@@ -29,5 +29,6 @@ def test_commands_that_simulate_nothing_do_without_numpy(command: str) -> None:
         "except SystemExit: pass\n"
         "print('numpy' in sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    argv = [sys.executable, "-c", script]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stderr.split()[-1] == "False"
