@@ -174,11 +174,13 @@ void System::evict_last(Request& request, uint32_t cluster, uint64_t line, bool 
 // Receives what a core of the cluster writes back or writes through.
 void System::write_last(Request& request, uint32_t cluster, uint64_t line) {
     Cache& last = lasts_[cluster];
-    const bool through = spec_.last.write == WritePolicy::through;
     Page& page = page_of(request, line << line_shift_);
     Entry& entry = memory_.entry(page, line);
-    if (!(entry.clusters >> cluster & 1)) {
-        fill_last(request, cluster, line, entry, !through);
+    const bool absent = !(entry.clusters >> cluster & 1);
+    const bool through = spec_.last.write == WritePolicy::through ||
+                         (absent && !spec_.last.allocate_on_writeback);
+    if (absent) {
+        if (spec_.last.allocate_on_writeback) fill_last(request, cluster, line, entry, !through);
     } else if (!through) {
         last.flags(last.find_present(line)) |= flag::dirty;
         entry.dirty_cluster = static_cast<int16_t>(cluster);

@@ -14,11 +14,10 @@ void System::insert(Request& request, size_t number, uint64_t line, uint8_t flag
     if (old != Cache::no_line) evicted(request, number, old, old_flags);
 }
 
-// A line is in the instruction or the data cache of a core, never in both: so a store that
-// hits need not look for code.
+// On some machines a line is in the instruction or the data cache of a core, never in both.
 void System::expel_twin(Request& request, uint64_t line) {
     Core& core = request.core;
-    if (!core.instruction) return;
+    if (!spec_.exclusive_code || !core.instruction) return;
     const bool fetch = request.kind == Kind::fetch;
     const Level& into = core.level(0, fetch);
     Level& other = core.level(0, !fetch);
@@ -71,6 +70,7 @@ void System::write_down(Request& request, size_t number, uint64_t address) {
         const uint64_t line = address >> level.shift;
         const size_t slot = level.cache.find(line);
         if (level.spec.write == WritePolicy::through) continue;
+        if (slot == Cache::none && !level.spec.allocate_on_writeback) continue;
         if (slot != Cache::none)
             level.cache.flags(slot) |= flag::dirty;
         else

@@ -45,7 +45,7 @@ class System {
     Access step(Thread& thread, uint64_t address, Kind kind, bool dependent);
     Access access_lines(Thread& thread, uint64_t address, uint64_t bytes, Kind kind,
                         bool dependent);
-    void fetch_ahead(Thread& thread, uint64_t address);
+    void fetch_ahead(Thread& thread, uint64_t address, uint64_t bytes = 1);
     // Ends the windows of the channels that are over; no thread is earlier than `now`. Nobody
     // may run beyond `next_window` before.
     void advance_channels(Tick now, Tick quantum);
@@ -97,6 +97,7 @@ class System {
 
     // machine_reference.cc
     Access reference(Thread& thread, uint64_t address, Kind kind, bool dependent);
+    void look_up_below(Thread& thread, uint64_t address, Kind kind);
     Access read(Request& request, size_t first_level);
     Access store(Request& request);
     Access store_through(Request& request);
@@ -106,7 +107,7 @@ class System {
     }
     void tell_monitor(const Request& request, const Access& found);
     Tick translate(Thread& thread, Core& core, uint64_t address, Kind kind);
-    Tick walk(Thread& thread, Core& core, uint64_t page, Tick now);
+    Tick walk(Thread& thread, Core& core, uint64_t page, Kind kind, Tick now);
     Tick level_latency(const Level& level, Kind kind) const {
         return kind == Kind::fetch ? level.spec.fetch_latency : level.spec.latency;
     }

@@ -142,6 +142,7 @@ class CacheSpec:
     through: bool
     allocate_on_write: bool
     inclusive: bool
+    allocate_on_writeback: bool
     latency: int
     fetch_latency: int
 
@@ -157,6 +158,7 @@ class SystemSpec:
     data: list[CacheSpec]
     split: bool
     instruction: CacheSpec
+    exclusive_code: bool
     shared: bool
     last: CacheSpec
     dtlb: TlbSpec
@@ -173,6 +175,7 @@ class SystemSpec:
     snoop: int
     outstanding: int
     blocking: bool
+    whole_splits: bool
     cache_remote: bool
     posted_write: int
     header_bytes: int
@@ -292,7 +295,7 @@ class Engine:
     def samples(self) -> bytes: ...
     @property
     def dropped(self) -> int: ...
-    def counted(self, watch: int) -> int: ...
+    def counted(self, watch: int) -> list[int]: ...
 
 class LiveFeed(Feed):
     def __init__(self) -> None: ...
@@ -411,3 +414,21 @@ class LowRankFilter:
     def covariance(self, full: Any) -> None: ...
     @property
     def invalid(self) -> int: ...
+class MixtureOptions:
+    memory: int
+    calibrated: int
+
+class Mixture:
+    def __init__(self, events: int, fixed: int, options: MixtureOptions) -> None: ...
+    def push(self, fixed: Any, counts: Any, ends_rotation: bool) -> None: ...
+    def calibrate(self, fixed: Any, counts: Any) -> None: ...
+    def recent(self, result: Any) -> None: ...
+    def ahead(self, result: Any) -> None: ...
+    @property
+    def kept(self) -> int: ...
+    @property
+    def refused(self) -> list[int]: ...
+
+def smooth_mixture(
+    fixed: Any, counts: Any, ends_rotation: Any, options: MixtureOptions, result: Any
+) -> None: ...

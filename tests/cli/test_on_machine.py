@@ -60,6 +60,30 @@ def test_portable_names_have_the_profile_that_is_asked_for(gnomon: Run) -> None:
     assert branches("thesis") > branches("corrected")
 
 
+def test_events_that_never_had_their_turn_are_named(gnomon: Run) -> None:
+    outcome = gnomon("count", "--on", "niagara2", "-e", "Instr_ld,Instr_st,DC_miss", "--", *UPDATE)
+    assert "warning: DC_miss never got a counter: events take turns of 10 ms" in outcome.err
+    assert "not-counted" in outcome.out
+    enough = gnomon("count", "--on", "niagara2", "-e", "Instr_ld,Instr_st", "--", *UPDATE)
+    assert "turn" not in enough.err
+
+
+def test_metrics_know_the_machine_and_are_shown_only_with_a_value(gnomon: Run) -> None:
+    events = "instructions,cycles,L1-dcache-loads,LLC-loads,LLC-stores,l2-load-misses,cache-misses"
+    words = ("count", "--on", "laptop", "-e", events)
+    outcome = gnomon(*words, "--", "workload:triad", "size=64KB")
+    assert "cache-misses never got a counter" in outcome.err
+    assert "Instructions per cycle" in outcome.out
+    assert "was not counted" not in outcome.out
+    few = gnomon("count", "--on", "laptop", "-e", "instructions,cache-misses", "-m", "all",
+                 "--json", "--", "workload:triad", "size=64KB")  # fmt: skip
+    rows = {row["event"]: row["value"] for row in few.json["results"]}
+    [bytes_read] = [
+        value for name, value in rows.items() if "volume" in name or "Data from" in name
+    ]
+    assert bytes_read == pytest.approx(rows["cache-misses"] * 64 / 1e6)
+
+
 def test_a_recording_is_labelled_simulated(gnomon: Run) -> None:
     outcome = gnomon("record", "--on", "niagara2", "-i", "1us", "--", *UPDATE)
     assert outcome.code == 0

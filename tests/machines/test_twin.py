@@ -36,7 +36,8 @@ LINES = 24  # few lines and small caches, so that everything meets
 
 # Time, translation, prefetching and placement have tests of their own.
 NOT_IN_TWIN = {
-    *("dtlb_misses", "itlb_misses", "stlb_misses", "walk_reads", "walk_memory_reads"),
+    *("dtlb_misses", "itlb_misses", "stlb_misses", "walk_reads"),
+    *("dtlb_walk_memory_reads", "itlb_walk_memory_reads"),
     *("prefetches", "useful_prefetches", "uncached_reads", "uncached_writes"),
     *("fill_buffer_waits", "l1_pending_ticks", "l2_pending_ticks"),
     *("first_touches", "wait_ticks", "bytes", "pages", "migrations_in", "migrations_out"),
@@ -65,6 +66,7 @@ def caches(
         "write": write,
         "write_allocate": allocate,
         "inclusive": draw(st.booleans()),
+        "writeback_allocate": draw(st.booleans()),
         **(fixed or {}),
     }
     return Cache(ways * sets * line, ways, line, latency, **values)  # type: ignore[arg-type]
@@ -90,7 +92,8 @@ def machines(draw: st.DrawFn) -> Machine:
             level = replace(level, write_allocate=True)
         below.append(level)
     split = draw(st.booleans())
-    l1i = draw(caches(4, 32 if short else 64, {"inclusive": False})) if split else None
+    code: dict[str, object] = {"inclusive": False, "exclusive": draw(st.booleans())}
+    l1i = draw(caches(4, 32 if short else 64, code)) if split else None
     links = tuple(Link((0, other), 10, 50) for other in range(1, nodes))
     return Machine(
         name="small",
