@@ -142,6 +142,8 @@ def ledger_values(cells: bytes, threads: int) -> NDArray[np.uint64]:
 
 
 def _sum(raw: NDArray[np.uint64], parts: Sequence[str]) -> NDArray[np.uint64]:
+    import numpy as np
+
     names = native_names()
     added = [names.index(part) for part in parts if not part.startswith("-")]
     taken = [names.index(part[1:]) for part in parts if part.startswith("-")]
