@@ -227,7 +227,8 @@ class Execution:
             )
         if wrong := [each for each in binding if not 0 <= each < machine.threads]:
             raise UsageError(
-                f"{machine.name} has {machine.threads} threads, none is number {wrong[0]}."
+                f"{program.name}: {machine.name} has {machine.threads} threads, none is number "
+                f"{wrong[0]}: choose cpus from 0 to {machine.threads - 1}."
             )
         spec = native_engine(machine, self.options, seed)
         spec.dynamic = program.dynamic
