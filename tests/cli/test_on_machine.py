@@ -7,10 +7,30 @@ from pathlib import Path
 import pytest
 
 from gnomon import machines as descriptions
+from gnomon.machines.description import machine_names
+from gnomon.machines.workloads import build, workload_names
 from gnomon.recording import Recording
 
 from .running import ENVELOPE, Run, one_sentence
 
+INSTRUCTIONS = ("instructions", "Instr_cnt", "INST_RETIRED", "Ir")
+SMALL = {
+    **dict.fromkeys(("copy", "triad", "chase", "string-sort"), ("size=8KB",)),
+    **dict.fromkeys(("random", "zipf"), ("size=64KB", "accesses=300")),
+    "assignment": ("size=6",),
+    "bfs": ("size=64",),
+    "false-sharing": ("iterations=50",),
+    "fft": ("size=64",),
+    "matmul": ("size=16", "block=8"),
+    "matrix-update": ("size=10",),
+    "parallel-sort": ("size=200",),
+    "producer-consumer": ("iterations=5",),
+    "radix": ("size=256",),
+    "ramp-compute": ("size=64KB", "iterations=200"),
+    "spmv": ("size=60",),
+    "strided-sum": ("size=32",),
+    "vector-update": ("size=50",),
+}
 UPDATE = ("workload:matrix-update", "size=20")
 FP = 20 * 20 * 3
 
@@ -143,6 +163,35 @@ def test_what_makes_no_sense_is_one_sentence(
     assert one_sentence(outcome.err), outcome.err
     assert said in outcome.err
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("machine", machine_names())
+def test_every_machine_runs_workloads_and_counts_their_instructions(
+    gnomon: Run, machine: str
+) -> None:
+    for name, *words in (
+        ("triad", "size=8KB", "threads=1"),
+        ("matmul", "size=16", "block=8"),
+        ("fft", "size=64", "threads=2"),
+    ):
+        exact = build(name, dict(word.split("=") for word in words)).exact["instructions"]
+        outcome = gnomon("count", "--on", machine, "--json", "--", f"workload:{name}", *words)
+        assert outcome.json["warnings"] == []
+        assert outcome.json["simulated"] is True
+        values = {row["event"]: row["value"] for row in outcome.json["results"]}
+        assert None not in values.values()
+        counted = [values[name] for name in INSTRUCTIONS if name in values]
+        assert counted == [exact]
+    assert gnomon("machine", "show", machine).out.startswith(f"{machine}: ")
+
+
+@pytest.mark.parametrize("name", workload_names())
+@pytest.mark.parametrize("machine", ["laptop", "niagara2"])
+def test_every_workload_runs_with_small_parameters(gnomon: Run, machine: str, name: str) -> None:
+    outcome = gnomon("count", "--on", machine, "--", f"workload:{name}", *SMALL.get(name, ()))
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"SIMULATED workload:{name}")
+    assert outcome.err == ""
 
 
 RING = Path(descriptions.__file__).parent / "descriptions" / "ring-4.toml"
