@@ -178,7 +178,8 @@ def _beside(
     rounds = rounds if states <= 256 else min(rounds, 4)
     which, z = _readings(count, ticks)
     file = folder / f"{stride}-{count}.npz"
-    np.savez(file, which=which, z=z, **model)
+    arrays: dict[str, Any] = {"which": which, "z": z, **model}
+    np.savez(file, **arrays)
     ours, peer = [], []
     values, variances = np.empty(count), np.empty(count)
     for _ in range(rounds):

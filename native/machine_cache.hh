@@ -46,9 +46,18 @@ class Cache {
         return none;
     }
 
-    // Makes a slot the most recently used of its set.
-    void touch(size_t slot) {
-        if (slot != recent_slot_) use(slot);
+    // The same for a line that is there for sure: mostly without a look at the lines.
+    size_t find_present(uint64_t line) const {
+        if (!narrow_ || line == recent_line_) return find(line);
+        const uint64_t set = set_of(line);
+        const uint32_t maybe = heads_[set].with(mark_of(line)) & way_bits_;
+        if (maybe & (maybe - 1)) return find(line);
+        return set * ways_ + static_cast<size_t>(std::countr_zero(maybe));
+    }
+
+    // Makes the slot of a line the most recently used of its set.
+    void touch(size_t slot, uint64_t line) {
+        if (slot != recent_slot_) use(slot, line);
     }
 
     // The slot that a new line would take: an empty one, else that of the victim. Draws a
@@ -67,7 +76,7 @@ class Cache {
             const size_t set = set_at(slot);
             heads_[set].marks[slot - set * ways_] = mark_of(line);
         }
-        use(slot);
+        use(slot, line);
     }
     void clear(size_t slot);
 
@@ -79,13 +88,15 @@ class Cache {
     // The line used last, without any search; the caller compares it.
     uint64_t recent_line() const { return recent_line_; }
     size_t recent_slot() const { return recent_slot_; }
+    // The line that would leave for this one, if that is easily known.
+    uint64_t victim_of(uint64_t line) const {
+        if (!ordered_) return no_line;
+        const uint64_t set = set_of(line);
+        return tags_[set * ways_ + heads_[set].last(ways_)];
+    }
     // Asks the host for what a search of this line will touch.
     void expect(uint64_t line) const {
-        if (!narrow_) return;
-        const uint64_t set = set_of(line);
-        __builtin_prefetch(&heads_[set]);
-        __builtin_prefetch(tags_.data() + set * ways_);
-        if (ways_ > 8) __builtin_prefetch(tags_.data() + set * ways_ + 8);
+        if (narrow_) __builtin_prefetch(&heads_[set_of(line)], 1);
     }
 
   private:
@@ -139,9 +150,9 @@ class Cache {
         return static_cast<uint8_t>(line * 0x9E3779B97F4A7C15u >> 56);
     }
 
-    void use(size_t slot) {
+    void use(size_t slot, uint64_t line) {
         recent_slot_ = slot;
-        recent_line_ = tags_[slot];
+        recent_line_ = line;
         if (ordered_) {
             const size_t set = set_at(slot);
             heads_[set].to_front(slot - set * ways_);

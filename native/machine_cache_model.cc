@@ -23,7 +23,7 @@ inline void CacheModel::access_one(Cache& cache, uint64_t address, bool store) {
     counts_.writes_through += store && through;
     const uint8_t mark = store && !through ? flag::dirty : 0;
     if (const size_t slot = cache.find(line); slot != Cache::none) {
-        cache.touch(slot);
+        cache.touch(slot, line);
         cache.flags(slot) |= mark;
         return;
     }

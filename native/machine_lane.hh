@@ -28,10 +28,11 @@ struct Stream {
 // the others are looked for again: the result is that of strict turns.
 struct Lane {
     static constexpr size_t most_lines = 48;
-    static constexpr size_t lookahead = 16;  // references for which the host is asked beforehand
+    static constexpr size_t lookahead = 24;  // references for which the host is asked beforehand
     // Hits that follow each other on one line.
     struct Hits {
         uint64_t line;
+        uint64_t page;
         size_t slot;   // in the first level
         size_t entry;  // in the translation buffer
         uint8_t mark;  // flag::dirty when there is a store
@@ -46,7 +47,8 @@ struct Lane {
     uint64_t stores = 0;
     size_t lines = 0;
     std::array<Hits, most_lines> hits;
-    std::array<uint64_t, 16> expected{};  // lines that the host was asked for lately
+    size_t looked = 0;                    // how far that was done
+    std::array<uint64_t, 16> expected{};  // the lines of late
 };
 
 }  // namespace gnomon::machine

@@ -56,7 +56,7 @@ class Memory {
     const std::vector<std::unique_ptr<Page>>& pages() const { return pages_; }
 
   private:
-    static constexpr uint32_t recent_bits = 9;
+    static constexpr uint32_t recent_bits = 12;
     struct Rule {
         uint64_t first, end;  // pages
         Placement placement;

@@ -139,7 +139,7 @@ Access System::read(Request& request, size_t first_level) {
             count_miss(request, found);
             continue;
         }
-        level.cache.touch(slot);
+        level.cache.touch(slot, request.address >> level.shift);
         const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
         flags = level.cache.flags(slot) & flag::writable;
         result = {static_cast<Place>(found), core.node, latency};
@@ -171,7 +171,7 @@ Access System::store(Request& request) {
         const uint64_t own = request.address >> level.shift;
         const size_t slot = level.cache.find(own);
         if (slot != Cache::none)
-            level.cache.touch(slot);
+            level.cache.touch(slot, own);
         else
             count_miss(request, number);
     }
@@ -188,7 +188,7 @@ Access System::store(Request& request) {
     }
     if (found < own_levels_) {
         Level& level = core.data[found];
-        level.cache.touch(slot);
+        level.cache.touch(slot, request.address >> level.shift);
         const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
         result = {static_cast<Place>(found), core.node, latency};
         if (!(level.cache.flags(slot) & flag::writable)) {
@@ -300,7 +300,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
         cache.put(cache.choose(page), page, 0);
     };
     if (const size_t slot = buffer->find(page); slot != Cache::none) {
-        buffer->touch(slot);
+        buffer->touch(slot, page);
         return 0;
     }
     thread.count(fetch ? ThreadCount::itlb_misses : ThreadCount::dtlb_misses) += 1;
@@ -309,7 +309,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
     if (core.stlb) {
         latency = spec_.stlb.latency;
         if (const size_t slot = core.stlb->find(page); slot != Cache::none) {
-            core.stlb->touch(slot);
+            core.stlb->touch(slot, page);
             known = true;
         } else {
             thread.count(ThreadCount::stlb_misses) += 1;

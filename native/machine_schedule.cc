@@ -47,6 +47,7 @@ inline void System::find_hits_of(Lane& lane, Tick end) {
     // Of each operation: a Kind, and whether the thread waits for it.
     const std::array<Tick, 8> cost{blocking_ ? latency : issue, issue, 0, 0, latency, latency, 0, 0};
     uint64_t stores = 0;
+    uint64_t looked_line = Cache::no_line;
     uint64_t page = Cache::no_line;
     size_t entry = 0;
     size_t lines = 0;
@@ -55,7 +56,13 @@ inline void System::find_hits_of(Lane& lane, Tick end) {
     bool hard = false;
     while (at < count && time < end && lines < Lane::most_lines) {
         const uint64_t line = addresses[at] >> shift;
-        if (at + Lane::lookahead < count) expect(lane, core, addresses[at + Lane::lookahead]);
+        const size_t far = std::min(at + Lane::lookahead, count);
+        for (size_t next = lane.looked; next < far; ++next) {
+            if (addresses[next] >> shift == looked_line) continue;
+            looked_line = addresses[next] >> shift;
+            expect(lane, core, addresses[next]);
+        }
+        lane.looked = std::max(lane.looked, far);
         hard = true;
         if (const uint64_t its = memory_.page_of(addresses[at]); its != page) {
             entry = core.dtlb ? core.dtlb->find(its) : 0;
@@ -82,7 +89,7 @@ inline void System::find_hits_of(Lane& lane, Tick end) {
             stores += store;
             ++at;
         } while (at < count && time < end && addresses[at] >> shift == line);
-        if (at > from) lane.hits[lines++] = {line, slot, entry, mark};
+        if (at > from) lane.hits[lines++] = {line, page, slot, entry, mark};
         if (hard) break;
     }
     lane.hard = hard;
@@ -98,8 +105,8 @@ void System::do_hits(Lane& lane) {
     Cache& cache = core.data.front().cache;
     for (size_t i = 0; i < lane.lines; ++i) {
         const Lane::Hits& hits = lane.hits[i];
-        if (core.dtlb) core.dtlb->touch(hits.entry);
-        cache.touch(hits.slot);
+        if (core.dtlb) core.dtlb->touch(hits.entry, hits.page);
+        cache.touch(hits.slot, hits.line);
         cache.flags(hits.slot) |= hits.mark;
     }
     const uint64_t count = lane.position - lane.stream->position;
@@ -121,8 +128,15 @@ void System::expect(Lane& lane, Core& core, uint64_t address) {
     if (first.cache.find(address >> first.shift) != Cache::none) return;
     for (size_t number = 1; number < own_levels_; ++number)
         core.data[number].cache.expect(address >> core.data[number].shift);
-    if (spec_.shared) lasts_[core.cluster].expect(line);
-    if (Page* page = memory_.recent(address)) __builtin_prefetch(&memory_.entry(*page, line));
+    auto expect_beyond = [&](uint64_t its_line) {
+        if (spec_.shared) lasts_[core.cluster].expect(its_line);
+        if (Page* page = memory_.recent(its_line << line_shift_))
+            __builtin_prefetch(&memory_.entry(*page, its_line), 1);
+    };
+    expect_beyond(line);
+    const Level& deepest = core.data.back();
+    const uint64_t victim = deepest.cache.victim_of(address >> deepest.shift);
+    if (victim != Cache::no_line) expect_beyond(line_of(victim << deepest.shift));
 }
 
 // Another thread, whose turn it is, takes a line away from a core.

@@ -22,8 +22,8 @@ inline Access System::step(Thread& thread, uint64_t address, Kind kind, bool dep
     if (slot != Cache::none && entry != Cache::none) [[likely]] {
         uint8_t& flags = first.cache.flags(slot);
         if (first.is_easy(flags, kind)) [[likely]] {
-            if (!same_page) buffer->touch(entry);
-            if (!same) first.cache.touch(slot);
+            if (!same_page) buffer->touch(entry, page);
+            if (!same) first.cache.touch(slot, line);
             const bool store = kind == Kind::store;
             flags |= static_cast<uint8_t>(store);  // flag::dirty, without a branch
             thread.counts[static_cast<size_t>(kind)] += 1;

@@ -9,7 +9,7 @@ import platform
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.harness.result import Benchmark, Judged, Note, Result, Row, Target
+from benchmarks.harness.result import Benchmark, Judged, Note, Result, Row, Target, Unit
 from benchmarks.harness.statistics import Summary
 
 _HEAD = ("quantity", "ours", "peer / limit", "ratio [95 %]", "target", "verdict")
@@ -28,15 +28,21 @@ def table(rows: Sequence[Row]) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     peer = row.peer_name
     if row.peer is not None:
-        peer = f"{seconds(row.peer)} {row.peer_name}"
+        peer = f"{_amount(row.peer, row.unit)} {row.peer_name}"
     return (
         row.quantity,
-        seconds(row.ours),
+        _amount(row.ours, row.unit),
         peer or "-",
         "-" if row.ratio is None else ratio(row.ratio),
-        "-" if row.target is None else _target(row.target),
+        "-" if row.target is None else _target(row.target, row.unit),
         str(row.verdict),
     )
+
+
+def _amount(summary: Summary, unit: Unit) -> str:
+    if unit is Unit.SECONDS:
+        return seconds(summary)
+    return f"{summary.median:.1%} ({summary.low:.1%}..{summary.high:.1%})"
 
 
 def seconds(summary: Summary) -> str:
@@ -59,11 +65,11 @@ def ratio(summary: Summary) -> str:
     return f"{median:.{digits}f} [{low:.{digits}f}..{high:.{digits}f}]"
 
 
-def _target(target: Target) -> str:
-    sign = "<" if target.strict else "≤"
+def _target(target: Target, unit: Unit) -> str:
+    sign = "≥" if target.at_least else "<" if target.strict else "≤"
     if target.judged is Judged.RATIO:
         return f"{sign} {target.most:g}x"
-    return f"{sign} {target.most:g} s"
+    return f"{sign} {target.most:.0%}" if unit is Unit.SHARE else f"{sign} {target.most:g} s"
 
 
 def document(results: Sequence[tuple[Benchmark, Sequence[Result]]]) -> str:

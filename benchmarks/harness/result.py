@@ -31,20 +31,33 @@ class Judged(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The most that a ratio or a value may be; `strict` means that it must stay below."""
+    """The most that a ratio or a value may be; `strict` means that it must stay below.
+
+    With `at_least` it is the least instead.
+    """
 
     most: float
     judged: Judged = Judged.RATIO
     strict: bool = False
+    at_least: bool = False
 
     def allows(self, number: float) -> bool:
         """Whether a number reaches the target."""
+        if self.at_least:
+            return number >= self.most
         return number < self.most if self.strict else number <= self.most
+
+
+class Unit(StrEnum):
+    """What the values of a row are."""
+
+    SECONDS = "s"
+    SHARE = "%"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison: times in seconds, the ratio ours / peer unless the quantity says else."""
+    """One comparison: times in seconds unless they are shares, and the ratio ours / peer."""
 
     quantity: str
     ours: Summary
@@ -52,6 +65,7 @@ class Row:
     peer: Summary | None = None
     ratio: Summary | None = None
     target: Target | None = None
+    unit: Unit = Unit.SECONDS
 
     @property
     def verdict(self) -> Verdict:

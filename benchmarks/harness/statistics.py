@@ -43,3 +43,13 @@ def paired_ratio(
 ) -> Summary:
     """Return the median of ours / peer over rounds, in each of which both were measured."""
     return median_interval(np.asarray(ours, dtype=np.float64) / np.asarray(peer, dtype=np.float64))
+
+
+def share(found: int, count: int) -> Summary:
+    """Return a share of cases and its 95 % interval, after Wilson."""
+    z = 1.96
+    part, size = found / count, z * z / count
+    middle = (part + size / 2) / (1 + size)
+    reach = z * np.sqrt(part * (1 - part) / count + size / (4 * count)) / (1 + size)
+    low, high = max(0.0, float(middle - reach)), min(1.0, float(middle + reach))
+    return Summary(part, low, high, count)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -63,7 +65,7 @@ def test_the_page_follows_a_recording_that_grows(served: str, writer: RecordingW
     before = _get(served + "version")
     page = _get(served)
     assert "data-live" in page
-    assert "2 events were counted in 1 runs" in page
+    assert "2 events were counted in 1 run:" in page
     assert _get(served + "version") == before
     _add_run(writer, 1)
     assert _get(served + "version") != before
@@ -75,3 +77,17 @@ def test_there_is_one_page_only(served: str) -> None:
         urlopen(f"http://{served}elsewhere", timeout=30)
     assert failure.value.code == 404
     failure.value.close()
+
+
+def test_a_reader_that_goes_away_is_no_error(
+    capfd: pytest.CaptureFixture[str], served: str
+) -> None:
+    assert "data-live" in _get(served)  # what is asked for next is there at once
+    host, _, port = served.rstrip("/").partition(":")
+    for _ in range(8):
+        with socket.create_connection((host, int(port))) as connection:
+            linger = struct.pack("ii", 1, 0)  # says at once that nobody listens
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            connection.sendall(b"GET /version HTTP/1.0\r\n\r\n")
+        _get(served + "version")
+    assert "Traceback" not in capfd.readouterr().err

@@ -78,6 +78,7 @@ class Estimates:
 
     `mean` is the value to show, `low` to `high` its 90 % interval, `deviation` its standard
     deviation. Where an event was read, all of them are what was read, and the deviation is 0.
+    Of an event that was never read nothing is known: all of them are NaN.
     """
 
     mean: Array
@@ -146,6 +147,8 @@ def _asked(
     calibration: Readings | None,
     when: Flags,
 ) -> Estimates:
+    import numpy as np
+
     filter_ = model.begin(readings.layout, calibration)
     parts: list[Estimates] = []
     waiting = 0
@@ -155,4 +158,7 @@ def _asked(
         if when[row] or row == len(readings) - 1:
             parts.append(filter_.recent(waiting))
             waiting = 0
+    if not parts:
+        nothing = np.empty((0, len(readings.layout)))
+        return Estimates(nothing, nothing, nothing, nothing)
     return Estimates.joined(parts)

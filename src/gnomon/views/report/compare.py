@@ -47,11 +47,12 @@ def compare_sections(result: Comparison) -> tuple[Section, ...]:
 def _lead(result: Comparison) -> tuple[str, ...]:
     counts = Counter(row.verdict for row in result.rows)
     tested = len(result.rows) - counts[Verdict.UNTESTED]
+    perhaps = counts[Verdict.SUSPECTED]
     words = [
         f"A is {subject_text(result.a)}, {runs_text(result.runs[0])}; "
         f"B is {subject_text(result.b)}, {runs_text(result.runs[1])}.",
         f"{counts[Verdict.CHANGED]} of {tested} events changed beyond what chance does among so "
-        f"many (q ≤ {result.alpha:g}), {counts[Verdict.SUSPECTED]} perhaps.",
+        f"many (q ≤ {result.alpha:g})" + (f", {perhaps} perhaps." if perhaps else "."),
     ]
     if counts[Verdict.UNTESTED]:
         words.append(f"{counts[Verdict.UNTESTED]} events have too few runs to be tested.")

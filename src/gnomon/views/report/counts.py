@@ -16,20 +16,24 @@ if TYPE_CHECKING:
     from bokeh.model import Model
 
 _CURVES = 6
+FOOTPRINT = "footprint:"
+"""What the names of levels of memory begin with: no counts, so they have no rate."""
 
 
 def count_sections(recording: Recording) -> tuple[Section, ...]:
     """Return the sections that a recording of counts makes of a report."""
-    infos = recording.events
+    infos = tuple(info for info in recording.events if not info.name.startswith(FOOTPRINT))
+    names = {info.name for info in infos}
     readings = [
         Reading(0, t.event, t.scope, t.value, t.enabled, t.running, t.status, t.run, t.batch)
         for t in recording.totals()
+        if t.event in names
     ]
     counts = summarise(readings, infos)
     runs = len(recording.runs)
     lead = f"{len(counts)} events over {runs} run{'s' * (runs != 1)}."
     totals = Section("Totals", (lead,), (_table(counts, infos),))
-    course = slices_over_time(recording, {info.name for info in infos})
+    course = slices_over_time(recording, names)
     if course.ticks < 3:
         return (totals,)
     return totals, _course_section(course, infos)

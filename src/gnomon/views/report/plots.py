@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bokeh.models import DataRange1d
+    from bokeh.models import DataRange1d, TickFormatter
     from bokeh.plotting import figure as BokehFigure  # noqa: N812
 
 COLOURS = ("#3b7dd8", "#d9822b", "#2f9e6e", "#b65fcf", "#c94f4f", "#8a8f98")
@@ -59,14 +59,16 @@ def figure(
 
 def value_axis(plot: BokehFigure, unit: str) -> None:
     """Let the vertical axis show values of an event in units that people read."""
-    from bokeh.models import CustomJSTickFormatter, NumeralTickFormatter
+    from bokeh.models import CustomJSTickFormatter
 
-    if unit in _TICKS:
-        plot.yaxis.formatter = CustomJSTickFormatter(code=_TICKS[unit])
-    else:
-        plot.yaxis.formatter = NumeralTickFormatter(format="0.[00] a")
+    plot.yaxis.formatter = CustomJSTickFormatter(code=_TICKS.get(unit, _NUMBERS))
 
 
+_NUMBERS = """
+    const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+    const [size, name] = steps.find(([size]) => Math.abs(tick) >= size) || [1, ""];
+    return `${+(tick / size).toPrecision(4)} ${name}`.trim();
+"""
 _TICKS = {
     "ns": """
         const steps = [[6e10, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
@@ -96,10 +98,17 @@ def ratio_axis(plot: BokehFigure, low: float, high: float) -> None:
 
 def plain_log_axis(axis: Any) -> None:
     """Let a logarithmic axis show numbers as people write them, not as powers of ten."""
-    from bokeh.models import LogTicker, NumeralTickFormatter
+    from bokeh.models import LogTicker
 
     axis.ticker = LogTicker()
-    axis.formatter = NumeralTickFormatter(format="0.[00]a")
+    axis.formatter = plain_numbers()
+
+
+def plain_numbers() -> TickFormatter:
+    """Return how an axis shows large numbers as people write them."""
+    from bokeh.models import CustomJSTickFormatter
+
+    return CustomJSTickFormatter(code=_NUMBERS)
 
 
 def short_names(names: Sequence[str], most: int = 26) -> list[str]:
@@ -113,6 +122,13 @@ def from_zero() -> DataRange1d:
     from bokeh.models import DataRange1d
 
     return DataRange1d(start=0, range_padding=0.1)
+
+
+def padded() -> DataRange1d:
+    """Return a range of an axis that leaves room for names at its ends."""
+    from bokeh.models import DataRange1d
+
+    return DataRange1d(range_padding=0.35)
 
 
 def style_legend(plot: BokehFigure) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.scaling import WIDE_RANGE
 from gnomon.analysis.scaling.result import EventScaling, Scaling
+from gnomon.units import format_si
 from gnomon.views.compare import runs_text
 from gnomon.views.report.page import Cell, DataTable, Figure, Section
 from gnomon.views.scale import amount_text, doubts_text, formula_text, place_text
@@ -125,7 +126,7 @@ def _growth_plot(row: EventScaling, result: Scaling) -> Model:
     from bokeh.models import ColumnDataSource
     from bokeh.models.annotations import Span
 
-    from gnomon.views.report.plots import COLOURS, figure, plain_log_axis, value_axis
+    from gnomon.views.report.plots import COLOURS, figure, plain_log_axis, plain_numbers, value_axis
 
     x = [place.at[0] for place in row.band]
     known = [mean for mean in row.means if mean is not None]
@@ -168,6 +169,8 @@ def _growth_plot(row: EventScaling, result: Scaling) -> Model:
     value_axis(plot, row.unit)
     if wide_x:
         plain_log_axis(plot.xaxis)
+    else:
+        plot.xaxis.formatter = plain_numbers()
     return plot
 
 
@@ -178,13 +181,14 @@ def _finite(number: float, instead: float) -> float:
 def _pca_plot(result: Scaling) -> Model:
     from bokeh.models import ColumnDataSource
 
-    from gnomon.views.report.plots import COLOURS, figure
+    from gnomon.views.report.plots import COLOURS, figure, padded
 
     found = result.components
     scores = found.scores[:, :2]
     size = float(abs(scores).max()) or 1.0
     shares = [f"component {i + 1}: {found.shares[i]:.0%} of the variation" for i in (0, 1)]
-    plot = figure(shares[0], shares[1], height=380, tooltips=[("", "@name")])
+    ranges = {"x_range": padded(), "y_range": padded()}  # names stand beside the dots
+    plot = figure(shares[0], shares[1], height=380, tooltips=[("", "@name")], **ranges)
     weights = (found.loadings[:2] ** 2).sum(0)
     chosen = sorted(range(len(found.events)), key=lambda i: -weights[i])[:_MOST_ARROWS]
     largest = float(max(weights[i] for i in chosen)) ** 0.5 or 1.0
@@ -200,7 +204,7 @@ def _pca_plot(result: Scaling) -> Model:
     plot.segment("x0", "y0", "x1", "y1", source=arrows, color=COLOURS[5], line_width=2)
     small: dict[str, Any] = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
     plot.text("x1", "y1", "name", source=arrows, text_color=COLOURS[5], **small)
-    names = [", ".join(f"{value:g}" for value in point) for point in result.points]
+    names = [", ".join(format_si(value) for value in point) for point in result.points]
     dots = ColumnDataSource({"x": scores[:, 0].tolist(), "y": scores[:, 1].tolist(), "name": names})
     plot.scatter("x", "y", source=dots, size=9, color=COLOURS[1])
     plot.text("x", "y", "name", source=dots, text_color=COLOURS[1], y_offset=-12, **small)

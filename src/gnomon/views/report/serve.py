@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
@@ -31,6 +32,11 @@ class ReportServer(ThreadingHTTPServer):
         """Where the page can be seen."""
         host, port = self.server_address[:2]
         return f"http://{host!s}:{port}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a reader that went away, which is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def version(self) -> str:
         """Return what changes when the page does."""

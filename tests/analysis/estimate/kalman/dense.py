@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
+from scipy.linalg import expm  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 

@@ -77,7 +77,7 @@ def shown(f: _native.BlockFilter) -> tuple[Floats, Floats]:
 def test_equals_the_dense_filter(kind: str, seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     block, twin, given_ = pair(kind, seed, count)
-    offset = given_["mean"] if kind == "gauss-markov" else 0.0
+    offset = given_["mean"] if kind == "gauss-markov" else np.zeros(count)
     for _ in range(25):
         dt = float(10 ** rng.uniform(-3, 0))
         which = np.sort(rng.choice(count, rng.integers(0, count + 1), replace=False))
@@ -85,7 +85,7 @@ def test_equals_the_dense_filter(kind: str, seed: int, count: int) -> None:
         assert block.step(dt, which, z)
         twin.predict(*transition(kind, given_, dt))
         if which.size:
-            twin.correct(list(which), z - (offset[which] if kind == "gauss-markov" else 0.0))
+            twin.correct(list(which), z - offset[which])
     values, variances = shown(block)
     size = np.abs(given_["mean"]) + given_["scale"]
     assert np.all(np.abs(values - (twin.values + offset)) <= 1e-9 * size)

@@ -230,6 +230,14 @@ class BlockKalmanFilter:
         self._kernel.show(values, variances)
         return values, variances
 
+    def forecast(self, seconds: float) -> tuple[Array, Array]:
+        """Values and variances as they will be, on the scale of the filter."""
+        import numpy as np
+
+        values, variances = np.empty((2, len(self._kernel)))
+        self._kernel.forecast(seconds, values, variances)
+        return values, variances
+
     def looked_back(self, ticks: int) -> tuple[Array, Array]:
         """Values and variances of the last ticks, from all readings so far."""
         start, rows = self._history.since(ticks)

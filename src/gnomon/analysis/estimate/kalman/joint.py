@@ -103,6 +103,10 @@ class JointKalmanFilter:
         self._alone = BlockKalmanFilter(
             BlockKalman("alone", "random-walk", model.transform, model.memory), layout
         )
+        self._returning = BlockKalmanFilter(
+            BlockKalman("returning", "gauss-markov", model.transform, model.memory), layout
+        )
+        self._squares = np.zeros((2, count))
         self._kernel = _native.JointFilter(fixed + count, True)
         self._increments = Increments(count, model.memory)
         self._regression = _Regression(count, fixed, model.memory)
@@ -150,9 +154,11 @@ class JointKalmanFilter:
         """Let a tick pass: the fixed counters first, then what they say of the others."""
         import numpy as np
 
-        alone, _ = self._alone.present()
-        self._alone.push(tick)
         row = self._history.take(tick)
+        alone, returning = (each.forecast(row.seconds)[0] for each in self._followers)
+        self._learn_ahead(row, alone, returning)
+        for each in self._followers:
+            each.push(tick)
         self._since += row.seconds
         fixed = self._transform.forward(row.fixed / row.seconds)
         self._learn_fixed(fixed, row.seconds)
@@ -164,6 +170,20 @@ class JointKalmanFilter:
             self._take(which, values, fixed, alone[which])
         if tick.ends_rotation:
             self._anchor()
+
+    @property
+    def _followers(self) -> tuple[BlockKalmanFilter, BlockKalmanFilter]:
+        return self._alone, self._returning
+
+    def _learn_ahead(self, row: Row, alone: Array, returning: Array) -> None:
+        """Keep how well both filters of single events have predicted."""
+        import numpy as np
+
+        which = np.flatnonzero(np.isfinite(row.counts) & self._shown.known)
+        predicted = self._transform.back(np.stack([alone[which], returning[which]]))
+        squares = (predicted - row.counts[which] / row.seconds) ** 2
+        old = self._squares[:, which]
+        self._squares[:, which] = _DISCOUNT * old + (1 - _DISCOUNT) * squares
 
     def _learn_fixed(self, fixed: Array, seconds: float) -> None:
         import numpy as np
@@ -261,8 +281,25 @@ class JointKalmanFilter:
         return self._shown.estimates(values, variances, seconds, counts)
 
     def ahead(self, ticks: int) -> Estimates:
-        """The next ticks: the fixed counters of which are not known, so each event for itself."""
-        return self._alone.ahead(ticks)
+        """The next ticks: the fixed counters of which are not known, so each event for itself.
+
+        A walk stays where it is and a Gauss-Markov process goes back to its mean; they are
+        mixed by how well they have predicted.
+        """
+        import numpy as np
+
+        parts = [each.ahead(ticks) for each in self._followers]
+        trust = 1 / (self._squares + _EXACT * self._squares.sum(axis=0) + 1e-300)
+        share = trust[0] / trust.sum(axis=0)
+
+        def mixed(name: str) -> Array:
+            one, other = (getattr(part, name) for part in parts)
+            both: Array = share * one + (1 - share) * other
+            return both
+
+        apart = np.abs(parts[0].mean - parts[1].mean) * np.sqrt(share * (1 - share))
+        deviation = np.hypot(mixed("deviation"), apart)
+        return Estimates(mixed("mean"), deviation, mixed("low"), mixed("high"))
 
     def _run_through(self, start: Kernel, met: Flags, rows: list[Row]) -> tuple[Array, Array]:
         """Smooth rows from a state, with the parameters of now."""

@@ -10,7 +10,7 @@ from gnomon.analysis.estimate.model import COVERAGE, Estimates
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.kalman.learning import Places
-    from gnomon.analysis.estimate.model import Array
+    from gnomon.analysis.estimate.model import Array, Flags
 
 _NORMAL = 1.6448536269514722  # half of the 90 % interval, in standard deviations
 _ADAPT = 0.08
@@ -41,7 +41,7 @@ class Shown:
     transform: Transform
     unbiased: bool
     widths: Widths
-    known: Array = field(init=False)
+    known: Flags = field(init=False)
     """Which events have ever been read; the others are shown as 0."""
 
     def __post_init__(self) -> None:
