@@ -66,7 +66,7 @@ void System::look_up_below(Thread& thread, uint64_t address, Kind kind) {
     Level& level = core.level(1, kind == Kind::fetch);
     const uint64_t line = address >> level.shift;
     if (const size_t slot = level.cache.find(line); slot != Cache::none)
-        return level.cache.touch(slot);
+        return level.cache.touch(slot, line);
     count_miss(request, 1);
     Level& first = core.level(0, kind == Kind::fetch);
     const size_t above = first.cache.find(address >> first.shift);
