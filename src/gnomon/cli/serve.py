@@ -49,7 +49,12 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"the report cannot be served on {options.host}:{options.port}: {error.strerror}."
         ) from None
-    print(f"the report is at {server.url} (Ctrl-C ends it)", flush=True)
+    if options.json:
+        from gnomon.views.envelope import envelope
+
+        print(envelope("serve", {"url": server.url}), flush=True)
+    else:
+        print(f"the report is at {server.url} (Ctrl-C ends it)", flush=True)
     with server, contextlib.suppress(KeyboardInterrupt):
         server.serve_forever()
     return 0
