@@ -96,6 +96,7 @@ void bind_specs(nb::module_& m) {
             })
         .def_rw("allocate_on_write", &CacheSpec::allocate_on_write)
         .def_rw("inclusive", &CacheSpec::inclusive)
+        .def_rw("allocate_on_writeback", &CacheSpec::allocate_on_writeback)
         .def_rw("latency", &CacheSpec::latency)
         .def_rw("fetch_latency", &CacheSpec::fetch_latency);
     nb::class_<TlbSpec>(m, "TlbSpec", "A translation buffer; without sets there is none.")
@@ -111,6 +112,7 @@ void bind_specs(nb::module_& m) {
         .def_rw("data", &SystemSpec::data)
         .def_rw("split", &SystemSpec::split)
         .def_rw("instruction", &SystemSpec::instruction)
+        .def_rw("exclusive_code", &SystemSpec::exclusive_code)
         .def_rw("shared", &SystemSpec::shared)
         .def_rw("last", &SystemSpec::last)
         .def_rw("dtlb", &SystemSpec::dtlb)
@@ -141,6 +143,7 @@ void bind_specs(nb::module_& m) {
         .def_rw("snoop", &SystemSpec::snoop)
         .def_rw("outstanding", &SystemSpec::outstanding)
         .def_rw("blocking", &SystemSpec::blocking)
+        .def_rw("whole_splits", &SystemSpec::whole_splits)
         .def_rw("cache_remote", &SystemSpec::cache_remote)
         .def_rw("posted_write", &SystemSpec::posted_write)
         .def_rw("header_bytes", &SystemSpec::header_bytes)

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "machine_cache.hh"
+#include "machine_lru.hh"
 #include "machine_types.hh"
 
 namespace gnomon::machine {
-
-struct CacheModelCounts {
-    uint64_t loads = 0, stores = 0, load_misses = 0, store_misses = 0;
-    uint64_t evictions = 0, writebacks = 0, writes_through = 0;
-};
 
 class CacheModel {
   public:
@@ -22,15 +19,13 @@ class CacheModel {
     // `stores` may be null: all are loads.
     void run(const uint64_t* addresses, const uint8_t* stores, size_t count);
     const CacheModelCounts& counts() const { return counts_; }
-    bool contains(uint64_t address) const {
-        return cache_.find(address >> shift_) != Cache::none;
-    }
+    bool contains(uint64_t address) const;
 
   private:
-    bool access_one(uint64_t address, bool store);
+    void access_one(Cache& cache, uint64_t address, bool store);
 
     CacheSpec spec_;
-    Cache cache_;
+    std::variant<Cache, LruSets> sets_;  // the second where it can be
     uint32_t shift_;
     CacheModelCounts counts_;
 };

@@ -21,11 +21,12 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
 
     size_t slot = Cache::none;
     if (spec_.shared) {
-        slot = lasts_[core.cluster].find(line);
-        if (slot != Cache::none)
-            lasts_[core.cluster].touch(slot);
-        else if (need.data)
+        if (entry.clusters >> core.cluster & 1) {
+            slot = lasts_[core.cluster].find_present(line);
+            lasts_[core.cluster].touch(slot, line);
+        } else if (need.data) {
             count_miss(request, own_levels_);
+        }
     }
     uint32_t supplier = node;
     bool supplied = owner_answers(request, entry, line, page, need.write, supplier);
@@ -39,7 +40,7 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
         // A writer takes the newest data along; a reader leaves them in memory.
         if (!need.write) write_memory(request, place, page.node, line);
         Cache& last = lasts_[static_cast<size_t>(dirty)];
-        last.flags(last.find(line)) &= static_cast<uint8_t>(~flag::dirty);
+        last.flags(last.find_present(line)) &= static_cast<uint8_t>(~flag::dirty);
         entry.dirty_cluster = -1;
     }
     const Tick acknowledged =
@@ -65,7 +66,7 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
             result.latency = lookup + read_memory(request, page.node, line, start);
         }
         if (spec_.shared && !(entry.clusters >> core.cluster & 1))
-            fill_last(request, core.cluster, line, false);
+            fill_last(request, core.cluster, line, entry, false);
     }
     result.latency = std::max(result.latency, lookup + acknowledged);
 
@@ -76,6 +77,7 @@ Access System::obtain(Request& request, uint64_t line, Need need) {
         entry.owner = need.keep ? static_cast<int16_t>(core.id) : int16_t{-1};
     else if (need.keep && grants_ownership_ && !others && !(entry.clusters & ~mine))
         entry.owner = static_cast<int16_t>(core.id);
+    request.owned = entry.owner == static_cast<int16_t>(core.id);
     return result;
 }
 
@@ -97,7 +99,7 @@ bool System::owner_answers(Request& request, Entry& entry, uint64_t line, const 
     write_memory(request, owner.node, page.node, line);
     if (entry.dirty_cluster >= 0) {
         Cache& last = lasts_[static_cast<size_t>(entry.dirty_cluster)];
-        last.flags(last.find(line)) &= static_cast<uint8_t>(~flag::dirty);
+        last.flags(last.find_present(line)) &= static_cast<uint8_t>(~flag::dirty);
         entry.dirty_cluster = -1;
     }
     return true;
@@ -127,7 +129,7 @@ Tick System::invalidate_others(Request& request, Entry& entry, uint64_t line, ui
     }
     for (uint32_t rest = entry.clusters & ~mine; rest; rest &= rest - 1) {
         const auto cluster = static_cast<size_t>(std::countr_zero(rest));
-        lasts_[cluster].clear(lasts_[cluster].find(line));
+        lasts_[cluster].clear(lasts_[cluster].find_present(line));
         tell(spec_.cluster_node[cluster]);
     }
     entry.cores &= me;
@@ -135,14 +137,14 @@ Tick System::invalidate_others(Request& request, Entry& entry, uint64_t line, ui
     return last;
 }
 
-void System::fill_last(Request& request, uint32_t cluster, uint64_t line, bool dirty) {
+void System::fill_last(Request& request, uint32_t cluster, uint64_t line, Entry& entry,
+                       bool dirty) {
     Cache& last = lasts_[cluster];
     const size_t slot = last.choose(line);
     const uint64_t old = last.line_at(slot);
     const bool old_dirty = last.flags(slot) & flag::dirty;
     last.put(slot, line, dirty ? flag::dirty : 0);
     if (old != Cache::no_line) evict_last(request, cluster, old, old_dirty);
-    Entry& entry = memory_.entry(page_of(request, line << line_shift_), line);
     entry.clusters |= uint32_t{1} << cluster;
     if (dirty) entry.dirty_cluster = static_cast<int16_t>(cluster);
 }
@@ -172,18 +174,18 @@ void System::evict_last(Request& request, uint32_t cluster, uint64_t line, bool 
 // Receives what a core of the cluster writes back or writes through.
 void System::write_last(Request& request, uint32_t cluster, uint64_t line) {
     Cache& last = lasts_[cluster];
-    const size_t slot = last.find(line);
-    const bool through = spec_.last.write == WritePolicy::through;
-    if (slot == Cache::none) {
-        fill_last(request, cluster, line, !through);
+    Page& page = page_of(request, line << line_shift_);
+    Entry& entry = memory_.entry(page, line);
+    const bool absent = !(entry.clusters >> cluster & 1);
+    const bool through = spec_.last.write == WritePolicy::through ||
+                         (absent && !spec_.last.allocate_on_writeback);
+    if (absent) {
+        if (spec_.last.allocate_on_writeback) fill_last(request, cluster, line, entry, !through);
     } else if (!through) {
-        last.flags(slot) |= flag::dirty;
-        Entry& entry = memory_.entry(page_of(request, line << line_shift_), line);
+        last.flags(last.find_present(line)) |= flag::dirty;
         entry.dirty_cluster = static_cast<int16_t>(cluster);
     }
-    if (through)
-        write_memory(request, spec_.cluster_node[cluster],
-                     page_of(request, line << line_shift_).node, line);
+    if (through) write_memory(request, spec_.cluster_node[cluster], page.node, line);
 }
 
 }  // namespace gnomon::machine

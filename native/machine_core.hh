@@ -9,6 +9,7 @@
 
 #include "machine_cache.hh"
 #include "machine_counters.hh"
+#include "machine_lane.hh"
 #include "machine_types.hh"
 
 namespace gnomon::machine {
@@ -20,12 +21,28 @@ struct Level {
           spec(spec),
           shift(static_cast<uint32_t>(std::countr_zero(spec.line_bytes))),
           // Lines of the directory may be longer than those of this cache.
-          parts(coherence_bytes / spec.line_bytes) {}
+          parts(coherence_bytes / spec.line_bytes) {
+        if (spec.write == WritePolicy::through) forbid(Kind::store);
+    }
+
+    // Whether a hit of this kind on a line with these flags concerns nobody else and waits for
+    // nothing. One comparison for all the reasons why it may not.
+    bool is_easy(uint8_t flags, Kind kind) const {
+        const auto number = static_cast<size_t>(kind);
+        return (flags & easy_mask[number]) == easy_flags[number];
+    }
+    void forbid(Kind kind) {
+        easy_mask[static_cast<size_t>(kind)] = 0;
+        easy_flags[static_cast<size_t>(kind)] = 1;
+    }
 
     Cache cache;
     CacheSpec spec;
     uint32_t shift;
     uint32_t parts;
+    std::array<uint8_t, 3> easy_mask{flag::prefetched, flag::writable | flag::prefetched,
+                                     flag::prefetched};
+    std::array<uint8_t, 3> easy_flags{0, flag::writable, 0};
     std::vector<Tick> ready;  // when a prefetched line arrives, a slot each
 };
 
@@ -47,6 +64,7 @@ struct Core {
     std::optional<Level> instruction;
     std::optional<Cache> dtlb, itlb, stlb;
     std::vector<Streak> strides;
+    Lane* lane = nullptr;  // that may have found hits which are not done yet
     // The first level that keeps what is written; all of them pass it on: data.size().
     size_t keeps_writes = 0;
 
@@ -58,18 +76,24 @@ struct Core {
 struct Thread {
     uint32_t id = 0;
     uint32_t core = 0;
+    Core* place = nullptr;
     uint32_t task = 0;  // the software thread that it runs
     Tick time = 0;
     Tick issue = ticks_per_cycle;  // what a reference costs that nobody waits for
     uint64_t* counts = nullptr;    // a row of ThreadCount: of this thread, or of what it runs
     std::vector<Tick> fills;  // when each outstanding miss will be over
     std::array<Tick, 2> pending{};  // until when a load is under way that missed a level
+    size_t hand = 0;          // the fill buffer that was taken last
 
     uint64_t& count(ThreadCount name, size_t offset = 0) {
         return counts[static_cast<size_t>(name) + offset];
     }
     // Waits for a free fill buffer; returns its number and moves `now` on.
     size_t reserve(Tick& now) {
+        // Most misses end in the order of their beginning, so the next one is often free. All
+        // that are free are alike: time does not go back.
+        hand = hand + 1 < fills.size() ? hand + 1 : 0;
+        if (fills[hand] <= now) return hand;
         size_t first = 0;
         for (size_t i = 1; i < fills.size(); ++i)
             if (fills[i] < fills[first]) first = i;

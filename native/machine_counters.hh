@@ -14,7 +14,8 @@ namespace gnomon::machine {
     X(l1_load_misses) X(l1_store_misses) X(l1_fetch_misses)                                 \
     X(l2_load_misses) X(l2_store_misses) X(l2_fetch_misses)                                 \
     X(l3_load_misses) X(l3_store_misses) X(l3_fetch_misses)                                 \
-    X(dtlb_misses) X(itlb_misses) X(stlb_misses) X(walk_reads) X(walk_memory_reads)         \
+    X(dtlb_misses) X(itlb_misses) X(stlb_misses)                                            \
+    X(walk_reads) X(dtlb_walk_memory_reads) X(itlb_walk_memory_reads)                       \
     X(prefetches) X(useful_prefetches)                                                      \
     X(upgrades) X(invalidations_local) X(invalidations_remote)                              \
     X(interventions_local) X(interventions_remote)                                          \
@@ -29,7 +30,7 @@ namespace gnomon::machine {
 #define GNOMON_EXECUTION_COUNTS(X)                                                          \
     X(integer) X(multiply) X(fp_add) X(fp_multiply) X(fp_divide)                            \
     X(branch_taken) X(branch_not_taken) X(special) X(other)                             \
-    X(atomics) X(branch_mispredicts) X(split_references) X(traps)                           \
+    X(atomics) X(continued_references) X(branch_mispredicts) X(split_references) X(traps)    \
     X(context_switches) X(migrations) X(ticks) X(stall_ticks)
 
 #define GNOMON_CORE_COUNTS(X)                                                               \

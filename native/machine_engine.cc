@@ -108,7 +108,10 @@ Engine::Outcome Engine::advance(Tick until, double seconds) {
                 for (const Task& task : tasks_) now_ = std::max(now_, task.end);
                 return Outcome::ended;
             }
-            if (away_.empty()) report_deadlock();
+            if (away_.empty()) {
+                if (!skip_turns()) report_deadlock();
+                continue;
+            }
             wait_for_program();
             if (late()) return Outcome::interrupted;
             continue;

@@ -126,7 +126,14 @@ class Engine {
     };
     struct Lock {
         Task* holder = nullptr;
-        std::deque<Task*> waiting;
+        std::deque<std::pair<Task*, uint32_t>> waiting;  // with their turns
+        uint32_t turn = 1;                               // that comes next
+        Tick free = 0;                                   // since when, if nobody holds it
+
+        bool admits(uint32_t wanted) const { return !wanted || wanted == turn; }
+        void pass(uint32_t taken) {
+            if (taken && ++turn == 0) turn = 1;
+        }
     };
     struct Wake {
         Tick time;
@@ -214,7 +221,10 @@ class Engine {
     // machine_engine_sync.cc: what is no instruction; `gone` when others may act now
     Step control(Task& task, Thread& thread, const Op& op);
     Step meet(Task& task, Thread& thread, uint64_t id, uint32_t participants);
-    Step take_lock(Task& task, uint64_t id);
+    Step take_lock(Task& task, uint64_t id, uint32_t turn);
+    bool hand_over(Lock& lock);
+    bool skip_turns();
+    void release_locks_of(const Task& task);
     Step give_lock(Task& task, Thread& thread, uint64_t id);
     Step start(Task& task, Thread& thread, uint64_t id);
     Step join(Task& task, Thread& thread, uint64_t id);

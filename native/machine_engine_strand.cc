@@ -273,9 +273,10 @@ void Engine::run_core(uint32_t number, Tick end, Tick cut) {
         const uint64_t ready = prepare_all<Watched>(core, cycle);
         if (starved_) break;
         if (!ready) continue;
-        // Samples tell the cycle of each instruction, so they are had one by one.
-        if (!Watched && (issue_alone(core, cycle, ready, end) ||
-                         issue_rounds(core, cycle, ready, cut)))
+        // Samples tell the cycle of each instruction, so they are had one by one; and whoever was
+        // woken just now may act before `end`, which knows nothing of it.
+        if (!Watched && changes == changes_ &&
+            (issue_alone(core, cycle, ready, end) || issue_rounds(core, cycle, ready, cut)))
             continue;
         core.busy += 1;
         core.next = cycle + 1;

@@ -22,7 +22,7 @@ Engine::Step Engine::control(Task& task, Thread& thread, const Op& op) {
                                        static_cast<size_t>(Code::user)));
             return Step::next;
         case Code::barrier: return meet(task, thread, op.value, op.site);
-        case Code::lock: return take_lock(task, op.value);
+        case Code::lock: return take_lock(task, op.value, op.site);
         case Code::unlock: return give_lock(task, thread, op.value);
         case Code::start: return start(task, thread, op.value);
         case Code::join: return join(task, thread, op.value);
@@ -67,31 +67,64 @@ Engine::Step Engine::meet(Task& task, Thread& thread, uint64_t id, uint32_t part
     return Step::gone;
 }
 
-Engine::Step Engine::take_lock(Task& task, uint64_t id) {
+Engine::Step Engine::take_lock(Task& task, uint64_t id, uint32_t turn) {
     Lock& lock = locks_[id];
-    if (lock.holder) {
-        lock.waiting.push_back(&task);
+    if (lock.holder || !lock.admits(turn)) {
+        lock.waiting.emplace_back(&task, turn);
         return block(task, TaskState::lock, id);
     }
     lock.holder = &task;
+    lock.pass(turn);
     return Step::next;
 }
 
-// Who came first gets it. It need not be the holder who gives it back: so semaphores work.
+// Who came first gets it, of those whose turn it is. It need not be the holder who gives it
+// back: so semaphores work.
 Engine::Step Engine::give_lock(Task& task, Thread& thread, uint64_t id) {
     const auto found = locks_.find(id);
-    if (found == locks_.end())
+    if (found == locks_.end() || !found->second.holder)
         throw ExecutionError(name(task) + " gives back lock " + std::to_string(id) +
                              ", which nobody holds.");
     Lock& lock = found->second;
-    if (lock.waiting.empty()) {
-        locks_.erase(found);
-        return Step::next;
+    lock.holder = nullptr;
+    lock.free = thread.time;
+    if (hand_over(lock)) return Step::gone;
+    if (lock.waiting.empty() && lock.turn == 1) locks_.erase(found);
+    return Step::next;
+}
+
+bool Engine::hand_over(Lock& lock) {
+    const auto next = std::find_if(lock.waiting.begin(), lock.waiting.end(),
+                                   [&](const auto& each) { return lock.admits(each.second); });
+    if (next == lock.waiting.end()) return false;
+    const auto [task, turn] = *next;
+    lock.waiting.erase(next);
+    lock.holder = task;
+    lock.pass(turn);
+    make_ready(*task, std::max(lock.free, task->ready));
+    return true;
+}
+
+// A turn that nobody will take any more, since all threads wait: a program may end in between.
+bool Engine::skip_turns() {
+    for (auto& [id, lock] : locks_) {
+        if (lock.holder || lock.waiting.empty()) continue;
+        uint32_t least = ~uint32_t{0};
+        for (const auto& each : lock.waiting) least = std::min(least, each.second - lock.turn);
+        lock.turn += least;
+        return hand_over(lock);
     }
-    lock.holder = lock.waiting.front();
-    lock.waiting.pop_front();
-    make_ready(*lock.holder, std::max(thread.time, lock.holder->ready));
-    return Step::gone;
+    return false;
+}
+
+// As with a robust mutex, what a thread still holds at its end is free.
+void Engine::release_locks_of(const Task& task) {
+    for (auto& [id, lock] : locks_) {
+        if (lock.holder != &task) continue;
+        lock.holder = nullptr;
+        lock.free = task.end;
+        hand_over(lock);
+    }
 }
 
 Task& Engine::task_named(const Task& by, const char* deed, uint64_t id) {
@@ -118,8 +151,10 @@ Engine::Step Engine::join(Task& task, Thread& thread, uint64_t id) {
 void Engine::end_task(Task& task, Thread& thread) {
     task.state = TaskState::ended;
     task.end = thread.time;
+    watches_.ended(task);
     --alive_;
     leave(task);
+    release_locks_of(task);
     for (Task& other : tasks_)
         if (other.state == TaskState::join && other.object == task.id)
             make_ready(other, std::max(task.end, other.ready));
@@ -136,8 +171,9 @@ void Engine::report_deadlock() const {
             what = "at barrier " + object + " (" + std::to_string(barrier.waiting.size()) +
                    " of " + std::to_string(barrier.expected) + " are there)";
         } else if (task.state == TaskState::lock) {
-            what = "for lock " + object + ", which " + name(*locks_.at(task.object).holder) +
-                   " has";
+            const Task* holder = locks_.at(task.object).holder;
+            what = "for lock " + object;
+            if (holder) what += ", which " + name(*holder) + " has";
         } else if (task.state == TaskState::join) {
             const bool born = tasks_[task.object].state != TaskState::unborn;
             what = "for the end of thread " + object + (born ? "" : ", which was never started");

@@ -40,12 +40,8 @@ inline void Engine::reference(Task& task, Thread& thread, const Op& op) {
     const Tick start = thread.time;
     Access found;
     if ((op.value & (data_line_ - 1)) + op.size > data_line_) [[unlikely]] {
-        // One instruction, though it is a reference a line.
-        uint64_t& counted = thread.counts[static_cast<size_t>(kind)];
-        const uint64_t before = counted + 1;
         found = system_.access_lines(thread, op.value, op.size, kind, dependent);
-        task.count(LedgerCount::split_references) += counted - before;
-        counted = before;
+        task.count(LedgerCount::split_references) += 1;
     } else {
         found = system_.step(thread, op.value, kind, dependent);
     }
@@ -57,15 +53,15 @@ inline void Engine::reference(Task& task, Thread& thread, const Op& op) {
         const Tick stalled = thread.time - start - thread.issue;
         if (stalled > 0) task.count(LedgerCount::stall_ticks) += static_cast<uint64_t>(stalled);
     }
-    observe<Watched>(task, thread, op, 1, &found);
+    const bool more = op.flags & continued;  // of the instruction before
+    if (more) task.count(LedgerCount::continued_references) += 1;
+    observe<Watched>(task, thread, op, !more, &found);
 }
 
 template <bool Watched>
 inline void Engine::fetch(Task& task, Thread& thread, const Op& op) {
     task.fetches = true;
-    system_.fetch_ahead(thread, op.value);
-    const uint64_t last = op.value + (op.size ? op.size - 1 : 0);
-    if (last >> code_shift_ != op.value >> code_shift_) system_.fetch_ahead(thread, last);
+    system_.fetch_ahead(thread, op.value, op.size);
     observe<Watched>(task, thread, op, 0, nullptr);
 }
 

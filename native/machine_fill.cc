@@ -14,11 +14,10 @@ void System::insert(Request& request, size_t number, uint64_t line, uint8_t flag
     if (old != Cache::no_line) evicted(request, number, old, old_flags);
 }
 
-// A line is in the instruction or the data cache of a core, never in both: so a store that
-// hits need not look for code.
+// On some machines a line is in the instruction or the data cache of a core, never in both.
 void System::expel_twin(Request& request, uint64_t line) {
     Core& core = request.core;
-    if (!core.instruction) return;
+    if (!spec_.exclusive_code || !core.instruction) return;
     const bool fetch = request.kind == Kind::fetch;
     const Level& into = core.level(0, fetch);
     Level& other = core.level(0, !fetch);
@@ -57,7 +56,7 @@ void System::evicted(Request& request, size_t number, uint64_t line, uint8_t fla
     }
     // Below an inclusive level the line is still there.
     if (number + 1 < own_levels_ && core.data[number + 1].spec.inclusive) return;
-    if (holds(core, line_of(address))) return;
+    if (holds(core, line_of(address), level.parts == 1 ? &level : nullptr)) return;
     Entry& entry = memory_.entry(page_of(request, address), line_of(address));
     entry.cores &= ~(uint64_t{1} << core.id);
     if (entry.owner == static_cast<int16_t>(core.id)) entry.owner = -1;
@@ -71,6 +70,7 @@ void System::write_down(Request& request, size_t number, uint64_t address) {
         const uint64_t line = address >> level.shift;
         const size_t slot = level.cache.find(line);
         if (level.spec.write == WritePolicy::through) continue;
+        if (slot == Cache::none && !level.spec.allocate_on_writeback) continue;
         if (slot != Cache::none)
             level.cache.flags(slot) |= flag::dirty;
         else
@@ -84,20 +84,24 @@ void System::write_down(Request& request, size_t number, uint64_t address) {
         write_memory(request, core.node, page_of(request, address).node, line);
 }
 
-bool System::holds(Core& core, uint64_t line) {
+// Whether a core has a copy, in another level than the one in which there is none for sure.
+bool System::holds(Core& core, uint64_t line, const Level* without) {
     auto in = [&](Level& level) {
+        if (&level == without) return false;
         const uint64_t base = line << (line_shift_ - level.shift);
         for (uint32_t part = 0; part < level.parts; ++part)
             if (level.cache.find(base + part) != Cache::none) return true;
         return false;
     };
-    for (Level& level : core.data)
-        if (in(level)) return true;
+    // The largest first: it is the most likely one.
+    for (size_t number = core.data.size(); number-- > 0;)
+        if (in(core.data[number])) return true;
     return core.instruction && in(*core.instruction);
 }
 
 // Removes a line of the directory from a core; returns whether it was dirty.
 bool System::drop(Core& core, uint64_t line) {
+    if (core.lane) disturb(*core.lane, line);
     bool dirty = false;
     const uint64_t address = line << line_shift_;
     for (Level& level : core.data) dirty |= remove_parts(level, address, line_bytes_);
@@ -107,6 +111,7 @@ bool System::drop(Core& core, uint64_t line) {
 
 // Takes the permission to write from a core; returns whether the line was dirty.
 bool System::demote(Core& core, uint64_t line) {
+    if (core.lane) disturb(*core.lane, line);
     bool dirty = false;
     auto clean = [&](Level& level) {
         const uint64_t base = line << (line_shift_ - level.shift);
@@ -132,6 +137,16 @@ void System::set_writable(Core& core, uint64_t line) {
     };
     for (Level& level : core.data) mark(level);
     if (core.instruction) mark(*core.instruction);
+}
+
+// The same when all levels were searched and none had the line: only the other one of two
+// first levels may.
+void System::set_writable_after_miss(const Request& request, uint64_t line) {
+    if (!same_lines_) return set_writable(request.core, line);
+    if (!request.core.instruction) return;
+    Level& other = request.core.level(0, request.kind != Kind::fetch);
+    if (const size_t slot = other.cache.find(line); slot != Cache::none)
+        other.cache.flags(slot) |= flag::writable;
 }
 
 }  // namespace gnomon::machine

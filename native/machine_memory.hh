@@ -32,10 +32,17 @@ class Memory {
     uint64_t page_of(uint64_t address) const { return address >> page_shift_; }
     // The page of an address, placed now if it is new; `toucher` is the node that asks.
     Page& page(uint64_t address, uint32_t toucher) {
+        if (Page* page = recent(address)) return *page;
         const uint64_t number = address >> page_shift_;
-        Page*& recent = recent_[number % recent_pages];
-        if (!recent || recent->number != number) recent = &find_or_place(number, toucher);
-        return *recent;
+        Page& page = find_or_place(number, toucher);
+        recent_[recent_index(number)] = &page;
+        return page;
+    }
+    // The same for a page that was asked for lately, else null.
+    Page* recent(uint64_t address) const {
+        const uint64_t number = address >> page_shift_;
+        Page* page = recent_[recent_index(number)];
+        return page && page->number == number ? page : nullptr;
     }
     Page* find(uint64_t address);
     Entry& entry(Page& page, uint64_t line) const { return page.lines[line & line_mask_]; }
@@ -49,13 +56,17 @@ class Memory {
     const std::vector<std::unique_ptr<Page>>& pages() const { return pages_; }
 
   private:
-    static constexpr size_t recent_pages = 256;
+    static constexpr uint32_t recent_bits = 12;
     struct Rule {
         uint64_t first, end;  // pages
         Placement placement;
         std::vector<uint32_t> nodes;
         uint64_t turn = 0;
     };
+    // Threads often go through arrays in step whose pages differ in their highest bits only.
+    static size_t recent_index(uint64_t number) {
+        return number * 0x9E3779B97F4A7C15u >> (64 - recent_bits);
+    }
     Page& find_or_place(uint64_t number, uint32_t toucher);
     uint32_t place(uint64_t number, uint32_t toucher);
     size_t bucket(uint64_t number) const;
@@ -66,7 +77,7 @@ class Memory {
     std::vector<Rule> rules_;
     std::vector<std::unique_ptr<Page>> pages_;
     std::vector<Page*> table_;  // open addressing, a power of two
-    std::array<Page*, recent_pages> recent_{};  // spares most searches
+    std::array<Page*, size_t{1} << recent_bits> recent_{};  // spares most searches
 };
 
 }  // namespace gnomon::machine

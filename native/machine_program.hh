@@ -30,7 +30,8 @@ enum class Code : uint8_t {
     supervisor,
     hypervisor,
     // Synchronisation in simulated time: `value` names the barrier or lock, `site` is the
-    // number of threads that meet at a barrier. `start` and `join` name a thread.
+    // number of threads that meet at a barrier, or which turn it is at a lock, from 1 up; with
+    // turn 0 who comes first gets it. `start` and `join` name a thread.
     barrier,
     lock,
     unlock,

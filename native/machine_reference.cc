@@ -1,4 +1,6 @@
 // A reference on its way through the core: translation, its own caches, and beyond.
+#include <array>
+
 #include "machine_step.hh"
 
 namespace gnomon::machine {
@@ -16,21 +18,60 @@ Access System::access(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
     return access_lines(threads_[id], address, bytes, kind, dependent);
 }
 
-// An access that crosses lines is one reference a line.
+// An access that crosses lines touches each of them, and is one reference that misses a level
+// once at most, as processors count what retires.
 Access System::access_lines(Thread& thread, uint64_t address, uint64_t bytes, Kind kind,
                             bool dependent) {
     const Level& first = cores_[thread.core].level(0, kind == Kind::fetch);
     const uint64_t last = (address + (bytes ? bytes - 1 : 0)) >> first.shift;
+    const auto number = static_cast<size_t>(kind);
+    const std::array<uint64_t*, 4> counts{
+        thread.counts + number, &thread.count(ThreadCount::l1_load_misses, number),
+        &thread.count(ThreadCount::l2_load_misses, number),
+        &thread.count(ThreadCount::l3_load_misses, number)};
+    std::array<uint64_t, 4> before;
+    for (size_t i = 0; i < counts.size(); ++i) before[i] = *counts[i];
     const Tick start = thread.time;
     Access worst;
-    for (uint64_t line = address >> first.shift; line <= last; ++line) {
-        const uint64_t part = std::max(address, line << first.shift);
+    auto each_part = [&](auto&& deed) {
+        for (uint64_t line = address >> first.shift; line <= last; ++line)
+            deed(std::max(address, line << first.shift));
+    };
+    uint64_t hits = 0;  // of the first lines, as bits
+    uint64_t bit = 1;
+    each_part([&](uint64_t part) {
         const Tick now = thread.time;
+        const uint64_t missed = *counts[1];
         Access part_of = reference(thread, part, kind, dependent);
         part_of.latency += now - start;
         if (part_of.latency >= worst.latency) worst = part_of;
-    }
+        if (*counts[1] == missed) hits |= bit;
+        bit <<= 1;
+    });
+    if (spec_.whole_splits && *counts[1] > before[1])
+        each_part([&](uint64_t part) {
+            if (hits & 1) look_up_below(thread, part, kind);
+            hits >>= 1;
+        });
+    for (size_t i = 0; i < counts.size(); ++i) *counts[i] = std::min(*counts[i], before[i] + 1);
     return worst;
+}
+
+// What was in the first level is looked up in the second one, too, because another part of the
+// same reference was not there.
+void System::look_up_below(Thread& thread, uint64_t address, Kind kind) {
+    if (own_levels_ < 2) return;
+    Core& core = cores_[thread.core];
+    Request request{thread, core, address, kind, thread.time, true};
+    Level& level = core.level(1, kind == Kind::fetch);
+    const uint64_t line = address >> level.shift;
+    if (const size_t slot = level.cache.find(line); slot != Cache::none)
+        return level.cache.touch(slot, line);
+    count_miss(request, 1);
+    Level& first = core.level(0, kind == Kind::fetch);
+    const size_t above = first.cache.find(address >> first.shift);
+    if (above == Cache::none) return;
+    insert(request, 1, line, first.cache.flags(above) & flag::writable);
 }
 
 // One reference within a line of the first level. Counts it, and moves the thread's time on:
@@ -46,7 +87,8 @@ Access System::reference(Thread& thread, uint64_t address, Kind kind, bool depen
         if (home != core.node) return uncached(request, home);
     }
     const Level& first = core.level(0, kind == Kind::fetch);
-    const bool hit = first.cache.find(address >> first.shift) != Cache::none;
+    request.slot = first.cache.find(address >> first.shift);
+    const bool hit = request.slot != Cache::none;
     size_t fill = 0;
     if (!hit) fill = thread.reserve(request.now);
     const Tick issued = request.now;
@@ -90,12 +132,14 @@ Access System::read(Request& request, size_t first_level) {
     size_t found = first_level;
     for (; found < own_levels_; ++found) {
         Level& level = core.level(found, fetch);
-        const size_t slot = level.cache.find(request.address >> level.shift);
+        const size_t slot = found == 0 && request.demand
+                                ? request.slot
+                                : level.cache.find(request.address >> level.shift);
         if (slot == Cache::none) {
             count_miss(request, found);
             continue;
         }
-        level.cache.touch(slot);
+        level.cache.touch(slot, request.address >> level.shift);
         const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
         flags = level.cache.flags(slot) & flag::writable;
         result = {static_cast<Place>(found), core.node, latency};
@@ -105,10 +149,12 @@ Access System::read(Request& request, size_t first_level) {
         const uint64_t line = line_of(request.address);
         const bool keep = first_level < own_levels_;
         result = obtain(request, line, {false, true, keep});
-        if (memory_.entry(page_of(request, request.address), line).owner ==
-            static_cast<int16_t>(core.id)) {
+        if (request.owned) {
             flags = flag::writable;
-            set_writable(core, line);
+            if (first_level == 0)
+                set_writable_after_miss(request, line);
+            else
+                set_writable(core, line);
         }
     }
     for (size_t number = found; number-- > first_level;)
@@ -125,7 +171,7 @@ Access System::store(Request& request) {
         const uint64_t own = request.address >> level.shift;
         const size_t slot = level.cache.find(own);
         if (slot != Cache::none)
-            level.cache.touch(slot);
+            level.cache.touch(slot, own);
         else
             count_miss(request, number);
     }
@@ -136,13 +182,13 @@ Access System::store(Request& request) {
     size_t slot = Cache::none;
     for (; found < own_levels_; ++found) {
         Level& level = core.data[found];
-        slot = level.cache.find(request.address >> level.shift);
+        slot = found == 0 ? request.slot : level.cache.find(request.address >> level.shift);
         if (slot != Cache::none) break;
         count_miss(request, found);
     }
     if (found < own_levels_) {
         Level& level = core.data[found];
-        level.cache.touch(slot);
+        level.cache.touch(slot, request.address >> level.shift);
         const Tick latency = arrival(request, level, slot, level_latency(level, request.kind));
         result = {static_cast<Place>(found), core.node, latency};
         if (!(level.cache.flags(slot) & flag::writable)) {
@@ -153,7 +199,10 @@ Access System::store(Request& request) {
         }
     } else {
         result = obtain(request, line, {true, true, true});
-        set_writable(core, line);
+        if (keeper == 0)
+            set_writable_after_miss(request, line);
+        else
+            set_writable(core, line);
     }
     for (size_t number = found; number-- > keeper;)
         insert(request, number, request.address >> core.data[number].shift, flag::writable);
@@ -228,11 +277,18 @@ void System::tell_monitor(const Request& request, const Access& found) {
 
 // The front of a core runs ahead: a fetch that hits costs no time, another one stalls the
 // thread for as long as it takes beyond a hit.
-void System::fetch_ahead(Thread& thread, uint64_t address) {
+void System::fetch_ahead(Thread& thread, uint64_t address, uint64_t bytes) {
     const Tick start = thread.time;
-    step(thread, address, Kind::fetch, true);
     const Level& first = cores_[thread.core].level(0, true);
-    thread.time = std::max(start, thread.time - first.spec.fetch_latency);
+    Tick hits = first.spec.fetch_latency;
+    if (const uint64_t end = (address & (first.spec.line_bytes - 1)) + bytes;
+        end > first.spec.line_bytes) [[unlikely]] {
+        access_lines(thread, address, bytes, Kind::fetch, true);
+        hits *= static_cast<Tick>((end + first.spec.line_bytes - 1) >> first.shift);
+    } else {
+        step(thread, address, Kind::fetch, true);
+    }
+    thread.time = std::max(start, thread.time - hits);
 }
 
 Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) {
@@ -244,7 +300,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
         cache.put(cache.choose(page), page, 0);
     };
     if (const size_t slot = buffer->find(page); slot != Cache::none) {
-        buffer->touch(slot);
+        buffer->touch(slot, page);
         return 0;
     }
     thread.count(fetch ? ThreadCount::itlb_misses : ThreadCount::dtlb_misses) += 1;
@@ -253,14 +309,14 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
     if (core.stlb) {
         latency = spec_.stlb.latency;
         if (const size_t slot = core.stlb->find(page); slot != Cache::none) {
-            core.stlb->touch(slot);
+            core.stlb->touch(slot, page);
             known = true;
         } else {
             thread.count(ThreadCount::stlb_misses) += 1;
         }
     }
     if (!known) {
-        latency += walk(thread, core, page, thread.time + latency);
+        latency += walk(thread, core, page, kind, thread.time + latency);
         if (core.stlb) remember(*core.stlb);
     }
     remember(*buffer);
@@ -268,7 +324,7 @@ Tick System::translate(Thread& thread, Core& core, uint64_t address, Kind kind) 
 }
 
 // Reads one entry a level of a radix table, each from the second level of caches on.
-Tick System::walk(Thread& thread, Core& core, uint64_t page, Tick now) {
+Tick System::walk(Thread& thread, Core& core, uint64_t page, Kind kind, Tick now) {
     const Tick start = now;
     for (uint32_t level = spec_.walk_reads; level-- > 0;) {
         const uint64_t entry = table_base + (uint64_t{level} << 56) +
@@ -278,7 +334,7 @@ Tick System::walk(Thread& thread, Core& core, uint64_t page, Tick now) {
         now += found.latency;
         thread.count(ThreadCount::walk_reads) += 1;
         if (found.place >= Place::local_memory)
-            thread.count(ThreadCount::walk_memory_reads) += 1;
+            thread.count(ThreadCount::dtlb_walk_memory_reads, kind == Kind::fetch) += 1;
     }
     return now - start;
 }

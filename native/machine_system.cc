@@ -36,6 +36,12 @@ Core make_core(const SystemSpec& spec, uint32_t id, uint32_t line_bytes) {
     core.itlb = buffer(spec.itlb, seed + 6);
     core.stlb = buffer(spec.stlb, seed + 7);
     core.strides.resize(Core::streaks);
+    // What may be uncached has to look for its node.
+    if (!spec.cache_remote)
+        for (const Kind kind : {Kind::load, Kind::store, Kind::fetch}) {
+            core.data.front().forbid(kind);
+            if (core.instruction) core.instruction->forbid(kind);
+        }
     while (core.keeps_writes < core.data.size() &&
            core.data[core.keeps_writes].spec.write == WritePolicy::through)
         ++core.keeps_writes;
@@ -53,14 +59,18 @@ System::System(const SystemSpec& spec)
       line_bytes_(last_of(spec).line_bytes),
       line_shift_(static_cast<uint32_t>(std::countr_zero(line_bytes_))),
       own_levels_(spec.data.size()),
+      blocking_(spec.blocking),
       grants_ownership_(false),
+      same_lines_(!spec.split || spec.instruction.line_bytes == line_bytes_),
       memory_(spec.page_bytes, line_bytes_, spec.placement, nodes_with_memory(spec)),
       thread_counts_(spec.thread_core.size()),
       core_counts_(spec.core_node.size()),
       node_counts_(spec.nodes.size()),
       link_counts_(spec.directions.size()) {
-    for (const CacheSpec& level : spec.data)
+    for (const CacheSpec& level : spec.data) {
         grants_ownership_ |= level.write == WritePolicy::back;
+        same_lines_ &= level.line_bytes == line_bytes_;
+    }
     for (uint32_t id = 0; id < spec.core_node.size(); ++id)
         cores_.push_back(make_core(spec, id, line_bytes_));
     if (spec.shared) {
@@ -74,6 +84,7 @@ System::System(const SystemSpec& spec)
         Thread thread;
         thread.id = id;
         thread.core = spec.thread_core[id];
+        thread.place = &cores_[thread.core];
         thread.issue = spec.issue;
         thread.counts = thread_counts_.row(id);
         thread.fills.resize(spec.outstanding, 0);

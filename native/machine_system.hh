@@ -12,6 +12,7 @@
 #include "machine_channel.hh"
 #include "machine_core.hh"
 #include "machine_counters.hh"
+#include "machine_lane.hh"
 #include "machine_memory.hh"
 #include "machine_monitor.hh"
 #include "machine_types.hh"
@@ -22,17 +23,6 @@ struct Access {
     Place place = Place::l1;
     uint32_t node = 0;  // where the answer came from
     Tick latency = 0;
-};
-
-// A part of a trace: what one thread does, in order.
-struct Stream {
-    uint32_t thread = 0;
-    const uint64_t* addresses = nullptr;
-    const uint8_t* operations = nullptr;  // may be missing: independent loads
-    const uint8_t* sizes = nullptr;       // may be missing: within a line
-    const uint16_t* gaps = nullptr;       // may be missing: cycles of work before a reference
-    size_t count = 0;
-    size_t position = 0;
 };
 
 class System {
@@ -55,7 +45,7 @@ class System {
     Access step(Thread& thread, uint64_t address, Kind kind, bool dependent);
     Access access_lines(Thread& thread, uint64_t address, uint64_t bytes, Kind kind,
                         bool dependent);
-    void fetch_ahead(Thread& thread, uint64_t address);
+    void fetch_ahead(Thread& thread, uint64_t address, uint64_t bytes = 1);
     // Ends the windows of the channels that are over; no thread is earlier than `now`. Nobody
     // may run beyond `next_window` before.
     void advance_channels(Tick now, Tick quantum);
@@ -87,13 +77,27 @@ class System {
         Kind kind;
         Tick now;
         bool demand;
+        // Where the line is in the first level, of a demand; whether the core owns it, after it
+        // was obtained.
+        size_t slot = Cache::none;
+        bool owned = false;
     };
 
     // machine_schedule.cc
-    void run_turn(Stream& stream, Tick end);
+    void run_in_order(std::vector<Lane>& lanes, const std::vector<Lane*>& of_thread, Tick until);
+    void run_turns(std::vector<Lane>& lanes, const std::vector<Lane*>& of_thread, Tick quantum,
+                   Tick until);
+    void run_one(Stream& stream, Thread& thread);
+    void find_hits(Lane& lane, Tick end);
+    template <bool Simple>
+    void find_hits_of(Lane& lane, Tick end);
+    void do_hits(Lane& lane);
+    void expect(Lane& lane, Core& core, uint64_t address);
+    void disturb(Lane& lane, uint64_t line);
 
     // machine_reference.cc
     Access reference(Thread& thread, uint64_t address, Kind kind, bool dependent);
+    void look_up_below(Thread& thread, uint64_t address, Kind kind);
     Access read(Request& request, size_t first_level);
     Access store(Request& request);
     Access store_through(Request& request);
@@ -103,7 +107,7 @@ class System {
     }
     void tell_monitor(const Request& request, const Access& found);
     Tick translate(Thread& thread, Core& core, uint64_t address, Kind kind);
-    Tick walk(Thread& thread, Core& core, uint64_t page, Tick now);
+    Tick walk(Thread& thread, Core& core, uint64_t page, Kind kind, Tick now);
     Tick level_latency(const Level& level, Kind kind) const {
         return kind == Kind::fetch ? level.spec.fetch_latency : level.spec.latency;
     }
@@ -119,10 +123,11 @@ class System {
     void expel_twin(Request& request, uint64_t line);
     void evicted(Request& request, size_t level, uint64_t line, uint8_t flags);
     void write_down(Request& request, size_t level, uint64_t address);
-    bool holds(Core& core, uint64_t line);
+    bool holds(Core& core, uint64_t line, const Level* without = nullptr);
     bool drop(Core& core, uint64_t line);
     bool demote(Core& core, uint64_t line);
     void set_writable(Core& core, uint64_t line);
+    void set_writable_after_miss(const Request& request, uint64_t line);
     bool remove_parts(Level& level, uint64_t address, uint64_t bytes);
 
     // machine_coherence.cc: MESI through the directory
@@ -135,7 +140,7 @@ class System {
     bool owner_answers(Request& request, Entry& entry, uint64_t line, const Page& page,
                        bool write, uint32_t& node);
     Tick invalidate_others(Request& request, Entry& entry, uint64_t line, uint32_t home);
-    void fill_last(Request& request, uint32_t cluster, uint64_t line, bool dirty);
+    void fill_last(Request& request, uint32_t cluster, uint64_t line, Entry& entry, bool dirty);
     void evict_last(Request& request, uint32_t cluster, uint64_t line, bool dirty);
     void write_last(Request& request, uint32_t cluster, uint64_t line);
 
@@ -145,7 +150,11 @@ class System {
     Tick read_memory(Request& request, uint32_t home, uint64_t line, Tick now);
     void write_memory(Request& request, uint32_t from, uint32_t home, uint64_t line);
     Tick control(Thread& thread, uint32_t home, uint64_t line, Tick now, int64_t bytes);
-    Page& page_of(const Request& request, uint64_t address);
+    Page& page_of(const Request& request, uint64_t address) {
+        if (Page* page = memory_.recent(address)) return *page;
+        return find_page(request, address);
+    }
+    Page& find_page(const Request& request, uint64_t address);
 
     const std::vector<uint32_t>& route(uint32_t from, uint32_t to) const {
         return spec_.routes[from * spec_.nodes.size() + to];
@@ -156,7 +165,9 @@ class System {
     uint32_t line_bytes_;  // of the directory: that of the last level
     uint32_t line_shift_;
     size_t own_levels_;
+    bool blocking_;
     bool grants_ownership_;
+    bool same_lines_;  // in all levels
     std::vector<Core> cores_;
     std::vector<Cache> lasts_;
     std::vector<uint64_t> cluster_cores_;
@@ -168,6 +179,10 @@ class System {
     Counts<NodeCount> node_counts_;
     Counts<LinkCount> link_counts_;
     Tick next_window_ = 0;
+    // Whose turn it is, and whom that has disturbed.
+    uint32_t disturber_ = 0;
+    Tick disturber_time_ = 0;
+    std::vector<Lane*> disturbed_;
     Monitor* monitor_ = nullptr;
 };
 

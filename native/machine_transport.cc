@@ -60,7 +60,7 @@ void System::write_memory(Request& request, uint32_t from, uint32_t home, uint64
     request.thread.count(ThreadCount::memory_writes_local, remote) += 1;
 }
 
-Page& System::page_of(const Request& request, uint64_t address) {
+Page& System::find_page(const Request& request, uint64_t address) {
     const size_t before = memory_.pages().size();
     Page& page = memory_.page(address, request.core.node);
     if (memory_.pages().size() != before) {

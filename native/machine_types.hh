@@ -35,6 +35,8 @@ struct CacheSpec {
     WritePolicy write = WritePolicy::back;
     bool allocate_on_write = true;
     bool inclusive = false;
+    // Whether what the level above writes back is brought in where it is not there.
+    bool allocate_on_writeback = true;
     Tick latency = 0;        // of a load that hits here, from its issue
     Tick fetch_latency = 0;  // the same for an instruction
 };
@@ -66,6 +68,7 @@ struct SystemSpec {
     std::vector<CacheSpec> data;  // of a core, first level first
     bool split = false;           // whether instructions have a first level of their own
     CacheSpec instruction;
+    bool exclusive_code = false;  // a line is in the first level of one kind, never of both
     bool shared = false;  // whether cores share a last level
     CacheSpec last;
     TlbSpec dtlb, itlb, stlb;
@@ -83,6 +86,7 @@ struct SystemSpec {
     Tick snoop = 0;  // what an answer from another core's cache adds
     uint32_t outstanding = 1;
     bool blocking = false;
+    bool whole_splits = false;  // a reference across lines that misses looks up all of them
     bool cache_remote = true;
     Tick posted_write = 0;  // cost of a write to uncached remote memory
     uint32_t header_bytes = 0;

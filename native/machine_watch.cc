@@ -9,6 +9,7 @@ namespace {
 bool counts_instructions(uint32_t name) {
     const auto is = [name](LedgerCount count) { return name == static_cast<uint32_t>(count); };
     return is(LedgerCount::loads) || is(LedgerCount::stores) || is(LedgerCount::atomics) ||
+           is(LedgerCount::continued_references) ||
            (name >= static_cast<uint32_t>(LedgerCount::integer) &&
             name <= static_cast<uint32_t>(LedgerCount::other));
 }
@@ -38,7 +39,9 @@ void Watches::add(const OverflowSpec& spec, const std::vector<Task>& tasks) {
         overflow.next = overflow.sum() + spec.period;
         bool only_instructions = true;
         for (const auto& [name, weight] : spec.weights) {
-            overflow.most_weight = std::max(overflow.most_weight, weight);
+            // What is subtracted only makes it take longer.
+            if (static_cast<int64_t>(weight) > 0)
+                overflow.most_weight = std::max(overflow.most_weight, weight);
             only_instructions &= counts_instructions(name);
         }
         if (!only_instructions) overflow.most_weight = 0;
@@ -53,6 +56,7 @@ void Watches::add(const LatencySpec& spec, const std::vector<Task>& tasks) {
     Latency latency;
     latency.spec = spec;
     for (const Task& task : tasks) latency.chosen.push_back(includes(spec.tasks, task.id));
+    latency.seen.resize(tasks.size(), 0);
     latencies_.push_back(std::move(latency));
 }
 
@@ -82,6 +86,7 @@ void Watches::executed(const Task& task, uint64_t count, const Sample& shown) {
             emit(shown, overflow.watch);
         }
         for (uint64_t& left : overflow.skidding) left -= count;
+        if (!overflow.skidding.empty()) overflow.last = shown;
         if (!(overflow.mode_bits >> static_cast<size_t>(task.mode) & 1)) continue;
         if (count < overflow.safe) {
             overflow.safe -= count;
@@ -89,10 +94,12 @@ void Watches::executed(const Task& task, uint64_t count, const Sample& shown) {
         }
         const uint64_t sum = overflow.sum();
         for (; sum >= overflow.next; overflow.next += overflow.period) {
-            if (overflow.skid)
+            if (overflow.skid) {
                 overflow.skidding.push_back(overflow.skid);
-            else
+                overflow.last = shown;
+            } else {
                 emit(shown, overflow.watch);
+            }
         }
         if (overflow.most_weight) overflow.safe = (overflow.next - sum) / overflow.most_weight;
     }
@@ -102,7 +109,16 @@ void Watches::loaded(const Task& task, const Sample& shown) {
     for (Latency& latency : latencies_) {
         if (shown.latency < latency.spec.threshold || !latency.chosen[task.id]) continue;
         if (!(latency.spec.mode_bits >> static_cast<size_t>(task.mode) & 1)) continue;
-        if (++latency.seen % latency.spec.every == 0) emit(shown, latency.spec.watch);
+        if (++latency.seen[task.id] % latency.spec.every == 0) emit(shown, latency.spec.watch);
+    }
+}
+
+void Watches::ended(const Task& task) {
+    if (overflows_.empty()) return;
+    for (Overflow& overflow : overflows_[task.id]) {
+        for (size_t left = overflow.skidding.size(); left > 0; --left)
+            emit(overflow.last, overflow.watch);
+        overflow.skidding.clear();
     }
 }
 
@@ -116,10 +132,10 @@ std::vector<Sample> Watches::take() {
     return taken;
 }
 
-uint64_t Watches::counted(uint32_t watch) const {
+std::vector<uint64_t> Watches::counted(uint32_t watch) const {
     for (const Latency& latency : latencies_)
         if (latency.spec.watch == watch) return latency.seen;
-    return 0;
+    return {};
 }
 
 void Watches::emit(Sample sample, uint32_t watch) {

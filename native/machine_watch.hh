@@ -34,7 +34,8 @@ struct OverflowSpec {
     uint32_t mode_bits = 1;
     uint64_t period = 0;
     uint32_t skid = 0;  // instructions between the event and what the sample shows
-    std::vector<std::pair<uint32_t, uint64_t>> weights;  // of counts
+    // Of counts; the sum wraps, so that what is subtracted has a weight near 2^64.
+    std::vector<std::pair<uint32_t, uint64_t>> weights;
     std::vector<uint32_t> tasks;                         // none: all
 };
 
@@ -63,12 +64,14 @@ class Watches {
     void executed(const Task& task, uint64_t count, const Sample& shown);
     // To be called for each load, with what the sample would show.
     void loaded(const Task& task, const Sample& shown);
+    // To be called when a task has ended: interrupts that are under way come now.
+    void ended(const Task& task);
 
     // The samples since the last call, in order of time, of equal ones that of tasks.
     std::vector<Sample> take();
     uint64_t dropped() const { return dropped_; }
-    // How many loads a latency watch has counted.
-    uint64_t counted(uint32_t watch) const;
+    // How many loads of each task a latency watch has counted.
+    std::vector<uint64_t> counted(uint32_t watch) const;
 
   private:
     struct Overflow {
@@ -83,6 +86,7 @@ class Watches {
         std::vector<std::pair<const uint64_t*, uint64_t>> terms;
         std::vector<uint64_t> weights;        // of all counts, for one instruction
         std::deque<uint64_t> skidding;        // instructions left, a sample each
+        Sample last;                          // what was executed last while there are any
         uint64_t sum() const {
             uint64_t total = 0;
             for (const auto& [cell, weight] : terms) total += *cell * weight;
@@ -92,7 +96,7 @@ class Watches {
     struct Latency {
         LatencySpec spec;
         std::vector<bool> chosen;  // tasks
-        uint64_t seen = 0;
+        std::vector<uint64_t> seen;  // loads of each task
     };
     void emit(Sample sample, uint32_t watch);
 

@@ -25,15 +25,23 @@ constexpr size_t ahead = 128;  // records to be fetched early from the other cor
 
 constexpr bool is_code(int kind, Code code) { return kind == static_cast<int>(code); }
 static_assert(is_code(GNOMON_LOAD, Code::load) && is_code(GNOMON_STORE, Code::store) &&
-              is_code(GNOMON_ATOMIC, Code::atomic) && is_code(GNOMON_LOCK, Code::lock) &&
-              is_code(GNOMON_UNLOCK, Code::unlock) && is_code(GNOMON_START, Code::start) &&
-              is_code(GNOMON_JOIN, Code::join) && is_code(GNOMON_AWAY, Code::away) &&
+              is_code(GNOMON_ATOMIC, Code::atomic) && is_code(GNOMON_UNLOCK, Code::unlock) &&
+              is_code(GNOMON_START, Code::start) && is_code(GNOMON_JOIN, Code::join) &&
+              is_code(GNOMON_AWAY, Code::away) && is_code(GNOMON_SLEEP, Code::sleep) &&
               is_code(GNOMON_ENTER, Code::enter) && is_code(GNOMON_LEAVE, Code::leave) &&
               static_cast<int>(Code::size) <= GNOMON_LONG);
 static_assert(offsetof(Op, code) == 12 && offsetof(Op, size) == 13);
 static_assert(std::endian::native == std::endian::little);
-// A thread that gave nothing for so long while it sleeps, or for so long at all, is away.
-constexpr int asleep_ms = 10, silent_ms = 500;
+// A thread for which we have waited so long while it sleeps, or so long at all, is away. What it
+// does now and then, as when it polls, does not count: only so many records do.
+constexpr int64_t asleep_ns = 10'000'000, silent_ns = 500'000'000;
+constexpr size_t busy = 1024;
+
+int64_t monotonic_ns() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
 
 [[noreturn]] void fail(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
@@ -141,7 +149,7 @@ Supply TraceFeed::pull(Op* into, size_t room, size_t& given) {
     if (at_ != before) give_back(at_);
     if (given > 0) {
         is_away_ = into[given - 1].code == Code::away;
-        idle_ms_ = 0;
+        if (given >= busy) idle_ns_ = 0;
         return Supply::more;
     }
     return room > 0 && has_ended() ? Supply::ended : Supply::pending;
@@ -160,9 +168,10 @@ bool TraceFeed::take(Op* into, size_t room, size_t& given) {
         };
         const uint64_t address = GNOMON_RECORD_ADDRESS(record);
         const uint64_t kind = GNOMON_RECORD_KIND(record);
-        if (kind == GNOMON_BARRIER) {
-            into[given++] = Op{
-                .value = address, .site = static_cast<uint32_t>(word(1)), .code = Code::barrier};
+        if (kind == GNOMON_BARRIER || kind == GNOMON_LOCK) {
+            into[given++] = Op{.value = address,
+                               .site = static_cast<uint32_t>(word(1)),
+                               .code = kind == GNOMON_LOCK ? Code::lock : Code::barrier};
             at_ += 2;
         } else if (kind == GNOMON_COPY) {
             range_ = {word(1), address, word(2), word(2) <= piece, true, true};
@@ -248,17 +257,20 @@ bool TraceFeed::wait(int milliseconds) {
     constexpr int step_ms = 5;
     for (int left = milliseconds;; left -= step_ms) {
         if (say_away_ || range_.bytes > 0 || has_record() || has_ended()) return true;
+        if (!is_away_ && load(slot_.state) == GNOMON_LIVE &&
+            (idle_ns_ >= silent_ns || (idle_ns_ >= asleep_ns && sleeps()))) {
+            say_away_ = true;
+            return true;
+        }
         if (left <= 0) return false;
         __atomic_store_n(&slot_.hungry, 1, __ATOMIC_SEQ_CST);
         if (!has_record() && load(slot_.state) != GNOMON_FINISHED) {
             const timespec limit = {0, std::min(left, step_ms) * 1'000'000L};
-            const long result =
-                syscall(SYS_futex, &slot_.hungry, FUTEX_WAIT, 1, &limit, nullptr, 0);
-            if (result < 0 && errno == ETIMEDOUT) idle_ms_ += std::min(left, step_ms);
+            const int64_t began = monotonic_ns();
+            syscall(SYS_futex, &slot_.hungry, FUTEX_WAIT, 1, &limit, nullptr, 0);
+            idle_ns_ += monotonic_ns() - began;
         }
         __atomic_store_n(&slot_.hungry, 0, __ATOMIC_RELAXED);
-        if (is_away_ || has_record() || load(slot_.state) != GNOMON_LIVE) continue;
-        if (idle_ms_ >= silent_ms || (idle_ms_ >= asleep_ms && sleeps())) say_away_ = true;
     }
 }
 

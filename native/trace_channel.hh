@@ -67,7 +67,7 @@ class TraceFeed : public Feed {
         bool loads = false, stores = false;
         bool half = false;  // of a copy: the load of this piece was given
     } range_;
-    int idle_ms_ = 0;
+    int64_t idle_ns_ = 0;   // how long we have waited for it since it was busy
     bool is_away_ = false;   // said so since the last record
     bool say_away_ = false;  // in place of a thread that sleeps unannounced
 };

@@ -60,6 +60,30 @@ def test_portable_names_have_the_profile_that_is_asked_for(gnomon: Run) -> None:
     assert branches("thesis") > branches("corrected")
 
 
+def test_events_that_never_had_their_turn_are_named(gnomon: Run) -> None:
+    outcome = gnomon("count", "--on", "niagara2", "-e", "Instr_ld,Instr_st,DC_miss", "--", *UPDATE)
+    assert "warning: DC_miss never got a counter: events take turns of 10 ms" in outcome.err
+    assert "not-counted" in outcome.out
+    enough = gnomon("count", "--on", "niagara2", "-e", "Instr_ld,Instr_st", "--", *UPDATE)
+    assert "turn" not in enough.err
+
+
+def test_metrics_know_the_machine_and_are_shown_only_with_a_value(gnomon: Run) -> None:
+    events = "instructions,cycles,L1-dcache-loads,LLC-loads,LLC-stores,l2-load-misses,cache-misses"
+    words = ("count", "--on", "laptop", "-e", events)
+    outcome = gnomon(*words, "--", "workload:triad", "size=64KB")
+    assert "cache-misses never got a counter" in outcome.err
+    assert "Instructions per cycle" in outcome.out
+    assert "was not counted" not in outcome.out
+    few = gnomon("count", "--on", "laptop", "-e", "instructions,cache-misses", "-m", "all",
+                 "--json", "--", "workload:triad", "size=64KB")  # fmt: skip
+    rows = {row["event"]: row["value"] for row in few.json["results"]}
+    [bytes_read] = [
+        value for name, value in rows.items() if "volume" in name or "Data from" in name
+    ]
+    assert bytes_read == pytest.approx(rows["cache-misses"] * 64 / 1e6)
+
+
 def test_a_recording_is_labelled_simulated(gnomon: Run) -> None:
     outcome = gnomon("record", "--on", "niagara2", "-i", "1us", "--", *UPDATE)
     assert outcome.code == 0
@@ -124,3 +148,38 @@ def test_no_event_that_fits_a_pattern_has_the_nearest_one(gnomon: Run) -> None:
     outcome = gnomon("events", "--on", "niagara2", "DC_mizz")
     assert outcome.code == 1
     assert "DC_miss" in outcome.err
+
+
+def test_two_workloads_are_compared(gnomon: Run) -> None:
+    rows = ("workload:strided-sum", "size=128")
+    content = gnomon(
+        *("compare", "--on", "laptop", "-r", "5", "-e", "cycles,instructions", "--json"),
+        *("--", *rows, "--", *rows, "order=column"),
+    ).json
+    assert content["simulated"]
+    found = {row["event"]: row for row in content["results"]["events"]}
+    assert found["instructions"]["ratio"] == 1
+    assert found["cycles"]["ratio"] > 1
+
+
+def test_growth_with_a_parameter_of_a_workload_is_found(gnomon: Run) -> None:
+    content = gnomon(
+        *("scale", "--on", "laptop", "--param", "n=16,32,64,128", "-e", "instructions", "--json"),
+        *("--", "workload:strided-sum", "size={n}"),
+    ).json
+    assert content["simulated"]
+    assert content["results"]["events"][0]["growth"] == "quadratic"
+
+
+def test_phases_of_a_workload_are_found_in_simulated_time(gnomon: Run) -> None:
+    content = gnomon("phases", "--on", "laptop", "--json", "--", "workload:ramp-compute").json
+    assert content["simulated"]
+    assert len(content["results"]["phases"]) == 2
+
+
+@pytest.mark.parametrize("command", ["compare", "scale", "phases"])
+def test_a_machine_is_for_something_to_run(gnomon: Run, command: str) -> None:
+    outcome = gnomon(command, "--on", "laptop", "a.gnomon", *["b.gnomon"] * (command == "compare"))
+    assert outcome.code == 2
+    assert one_sentence(outcome.err)
+    assert "--on" in outcome.err

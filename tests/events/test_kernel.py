@@ -339,3 +339,13 @@ def test_tracefs_that_only_root_may_read_is_said_so(
     with pytest.raises(GnomonError, match="is open to root only; run as root") as caught:
         tracepoints.tracefs()
     assert str(tracefs) in str(caught.value)
+
+
+def test_a_wrong_modifier_is_not_looked_up_among_tracepoints(
+    bare: KernelCatalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracepoints, "_PLACES", (tmp_path / "not-mounted",))
+    with pytest.raises(UnknownEventError):
+        bare.resolve("task-clock:z")
+    with pytest.raises(UnknownEventError):
+        bare.resolve("valgrind::Ir")

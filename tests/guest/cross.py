@@ -19,6 +19,7 @@ from .cache import build_once, digest
 from .packages import Packages, unpack
 
 COMPILER = "aarch64-linux-gnu-g++"
+SHARED = "src/gnomon/machines/tracing/runtime"  # headers that traced programs are compiled with
 MODULE = "_native.cpython-311-aarch64-linux-gnu.so"
 
 _COMMON = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-pthread", "-DNDEBUG")
@@ -58,7 +59,8 @@ def extension(packages: Packages, sources: Path) -> Path:
     compiler = _compiler(packages, sources)
     runtime = Path(nanobind.source_dir())
     nanobind_key = digest(nanobind.__version__)
-    headers = sorted(path for path in sources.rglob("*.h*") if path.is_file())
+    places = (sources, sources.parent / SHARED)
+    headers = sorted(path for place in places for path in place.rglob("*.h*") if path.is_file())
     headers_key = digest(nanobind_key, *(path.read_bytes() for path in headers))
 
     jobs: list[tuple[Path, Sequence[str], str]] = [
@@ -84,7 +86,7 @@ def _compiler(packages: Packages, sources: Path) -> _Compiler:
     )
     # Headers of others may warn; ours may not.
     quiet = [argument for place in places for argument in ("-isystem", str(place))]
-    return _Compiler(version, ("-I", str(sources), *quiet))
+    return _Compiler(version, ("-I", str(sources), "-I", str(sources.parent / SHARED), *quiet))
 
 
 def _link(objects: Sequence[Path]) -> Path:

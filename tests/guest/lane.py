@@ -19,6 +19,8 @@ INSIDE = "tests/guest/inside"
 
 # What tests may import beyond pytest and what the project itself depends on.
 TEST_LIBRARIES = ("hypothesis",)
+# Large, and of use to analyses only, which run on the host.
+LEFT_OUT = {"scipy"}
 
 _SEARCHED = ":".join(f"/{GUEST_REPOSITORY}{part}" for part in ("/src", "/tests", ""))
 _UNUSED_SUFFIXES = (".pyc", ".so")  # made on the host and for it
@@ -148,7 +150,8 @@ def prepare() -> Lane:
     cross.require()
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     dependencies = [Requirement(text).name for text in project["dependencies"]]
-    return Lane(image.base(packages.fetch(), [*dependencies, *TEST_LIBRARIES]))
+    wanted = [name for name in dependencies if name not in LEFT_OUT]
+    return Lane(image.base(packages.fetch(), [*wanted, *TEST_LIBRARIES]))
 
 
 def repository_files(*paths: str) -> dict[str, bytes]:

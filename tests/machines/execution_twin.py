@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.machines import Kind, Machine, MemorySystem, Pipeline
-from gnomon.machines.lowering import TEXT_BASE
+from gnomon.machines.lowering import TEXT_BASE, TEXT_BYTES
 from gnomon.machines.operations import WAITS, Code
 
 CYCLE = 1000
@@ -111,7 +111,7 @@ class TwinExecution:
 
     def follow_code(self, thread: TwinThread, site: int) -> bool:
         """Fetch the line of a site unless it is the one before; whether it was fetched."""
-        address = TEXT_BASE + 4 * site
+        address = TEXT_BASE + TEXT_BYTES * site
         line = address // (self.machine.l1i or self.machine.l1d).line
         if not site or thread.line == line:
             return False

@@ -59,7 +59,7 @@ def test_all_that_come_along_can_be_read() -> None:
     names = machine_names()
     assert set(names) == {
         *("ring-4", "haswell-ex-4s", "smile-4", "niagara2", "laptop", "epyc-2s", "smt-4"),
-        *("pentium3-smp", "pentium3-cluster"),
+        *("pentium3-smp", "pentium3-cluster", "cachegrind"),
     }
     for name in names:
         assert load_machine(name).title

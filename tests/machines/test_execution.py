@@ -23,7 +23,8 @@ from gnomon.machines import (
     ThreadState,
     load_machine,
 )
-from gnomon.machines.operations import TRAPS, WAITS, Code, fixed_feed
+from gnomon.machines.operations import CONTINUED, TRAPS, WAITS, Code, fixed_feed
+from gnomon.machines.watches import OverflowWatch
 from gnomon.machines.workloads import build
 
 from .running import PLAIN, Operations, executed, many, op, program, sequence, started
@@ -55,7 +56,22 @@ def test_every_class_is_counted_once() -> None:
 def test_a_reference_across_lines_is_one_instruction() -> None:
     ledger = executed(PLAIN, op(Code.LOAD, 60, size=8)).ledger()
     assert (ledger.total("loads"), ledger.total("split_references")) == (1, 1)
-    assert ledger.total("l1_load_misses") == 2
+    assert ledger.total("l1_load_misses") == 1
+
+
+def test_references_that_continue_an_instruction_are_none_of_their_own() -> None:
+    thread = sequence(
+        op(Code.LOAD, 64, size=8),
+        op(Code.STORE, 64, size=8, flags=CONTINUED),
+        op(Code.INTEGER, 10),
+        op(Code.STORE, 128, size=8),
+        op(Code.STORE, 192, size=8, flags=CONTINUED),
+    )
+    execution = executed(PLAIN, thread, watches=[OverflowWatch({"instructions": 1}, 4)])
+    ledger = execution.ledger()
+    assert (ledger.total("loads"), ledger.total("stores")) == (1, 3)
+    assert ledger.total("instructions") == 12
+    assert len(execution.samples()) == 3
 
 
 def test_counts_belong_to_the_mode_and_cycles_too() -> None:
@@ -402,6 +418,34 @@ def test_a_closed_execution_says_so() -> None:
         assert execution.now_ns == 1000
     with pytest.raises(UsageError, match="closed"):
         execution.ledger()
+
+
+def locked(turn: int, delay: int, inside: int = 10) -> Operations:
+    """Work, then a lock at one's turn."""
+    return sequence(
+        op(Code.INTEGER, delay),
+        op(Code.LOCK, 1, site=turn),
+        op(Code.INTEGER, inside),
+        op(Code.UNLOCK, 1),
+    )
+
+
+def test_a_lock_with_turns_is_taken_in_their_order() -> None:
+    execution = executed(PLAIN, locked(3, 10), locked(1, 500), locked(2, 100))
+    ends = [status.end_ns or 0 for status in execution.threads]
+    assert ends == [530, 510, 520]
+
+
+def test_a_turn_that_never_comes_is_passed_over() -> None:
+    execution = executed(PLAIN, locked(7, 10), locked(4, 50))
+    ends = [status.end_ns or 0 for status in execution.threads]
+    assert ends == [70, 60]
+
+
+def test_what_a_thread_holds_at_its_end_is_free() -> None:
+    holder = sequence(op(Code.LOCK, 1), op(Code.INTEGER, 100))
+    execution = executed(PLAIN, holder, locked(0, 10))
+    assert execution.threads[1].end_ns == 110
 
 
 def test_real_time_can_be_limited() -> None:

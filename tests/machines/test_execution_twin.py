@@ -124,6 +124,29 @@ def test_twin_agrees_on_times_and_counts(run: tuple[Machine, list[Operations], l
         assert ledger.idle_cycles.tolist() == [cycles - busy for busy in twin.busy]
 
 
+def test_who_is_woken_by_another_core_does_not_come_late() -> None:
+    # The last thread but one gives a lock to the first, on another core, which passes it on at
+    # once to the second, on the core of the last, which works alone meanwhile.
+    machine = machine_with(Pipeline.CMT, 2)
+    begun = sequence(*(op(Code.BARRIER, number, site=5) for number in range(2)))
+    taken, given_back = op(Code.LOCK, 1), op(Code.UNLOCK, 1)
+    feeds = [
+        sequence(begun, taken, given_back),
+        sequence(
+            begun, op(Code.SPECIAL, 430, site=15), taken, op(Code.OTHER, 347, site=33), given_back
+        ),
+        begun,
+        sequence(begun, taken, op(Code.BRANCH_TAKEN, 418, site=34), given_back),
+        sequence(begun, op(Code.SPECIAL, 562, site=15), op(Code.BRANCH_NOT_TAKEN, 794, site=30)),
+    ]
+    feeds = [sequence(feed, op(Code.BARRIER, 0, site=5)) for feed in feeds]
+    places = [4, 2, 5, 3, 0]
+    twin = TwinExecution(machine, feeds, places, seed=3)
+    twin.run()
+    found = executed(machine, *feeds, binding=tuple(places), seed=3)._running.tasks()
+    assert [end for _, _, end, _ in found] == [each.end for each in twin.threads]
+
+
 WATCHES = (
     OverflowWatch({"instructions": 1}, 7, skid=2),
     OverflowWatch({"cycles": 1}, 50, modes=frozenset(Mode)),

@@ -46,7 +46,7 @@ def test_a_description_becomes_a_pmu() -> None:
 
 
 def test_every_machine_has_a_pmu_whose_events_are_described() -> None:
-    assert set(pmu_names()) == {"generic", "niagara2", "pentium3"}
+    assert set(pmu_names()) == {"cachegrind", "generic", "niagara2", "pentium3"}
     for name in machine_names():
         pmu = load_pmu(load_machine(name).pmu)
         assert pmu.default_events

@@ -36,7 +36,8 @@ LINES = 24  # few lines and small caches, so that everything meets
 
 # Time, translation, prefetching and placement have tests of their own.
 NOT_IN_TWIN = {
-    *("dtlb_misses", "itlb_misses", "stlb_misses", "walk_reads", "walk_memory_reads"),
+    *("dtlb_misses", "itlb_misses", "stlb_misses", "walk_reads"),
+    *("dtlb_walk_memory_reads", "itlb_walk_memory_reads"),
     *("prefetches", "useful_prefetches", "uncached_reads", "uncached_writes"),
     *("fill_buffer_waits", "l1_pending_ticks", "l2_pending_ticks"),
     *("first_touches", "wait_ticks", "bytes", "pages", "migrations_in", "migrations_out"),
@@ -48,10 +49,15 @@ References = list[tuple[int, int, Kind]]
 
 @st.composite
 def caches(
-    draw: st.DrawFn, /, latency: float, line: int = 64, fixed: dict[str, object] | None = None
+    draw: st.DrawFn,
+    /,
+    latency: float,
+    line: int = 64,
+    fixed: dict[str, object] | None = None,
+    most_ways: int = 4,
 ) -> Cache:
-    """A cache of up to 16 lines."""
-    ways = draw(st.integers(1, 4))
+    """A cache of up to four sets."""
+    ways = draw(st.integers(1, most_ways))
     sets = draw(st.sampled_from([1, 2, 3, 4]))
     write = draw(WRITES)
     allocate = draw(st.booleans()) if write is WritePolicy.THROUGH else None
@@ -60,6 +66,7 @@ def caches(
         "write": write,
         "write_allocate": allocate,
         "inclusive": draw(st.booleans()),
+        "writeback_allocate": draw(st.booleans()),
         **(fixed or {}),
     }
     return Cache(ways * sets * line, ways, line, latency, **values)  # type: ignore[arg-type]
@@ -85,7 +92,8 @@ def machines(draw: st.DrawFn) -> Machine:
             level = replace(level, write_allocate=True)
         below.append(level)
     split = draw(st.booleans())
-    l1i = draw(caches(4, 32 if short else 64, {"inclusive": False})) if split else None
+    code: dict[str, object] = {"inclusive": False, "exclusive": draw(st.booleans())}
+    l1i = draw(caches(4, 32 if short else 64, code)) if split else None
     links = tuple(Link((0, other), 10, 50) for other in range(1, nodes))
     return Machine(
         name="small",
@@ -173,8 +181,19 @@ def assert_invariants(system: MemorySystem, addresses: list[int]) -> None:
         assert system._system.directory(address)[2] == (owners[0] if owners else -1)
 
 
+def assert_same_counts(one: MemorySystem, other: MemorySystem) -> None:
+    """All counts, and the times of all threads."""
+    for thread in range(one.machine.threads):
+        assert one.time_ns(thread) == other.time_ns(thread)
+    ours, theirs = one.counts(), other.counts()
+    for name in ("threads", "cores", "nodes", "links"):
+        assert np.array_equal(getattr(ours, name).values, getattr(theirs, name).values)
+
+
 @settings(max_examples=200, deadline=None)
-@given(caches(4), st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=300))
+@given(
+    caches(4, most_ways=17), st.lists(st.tuples(st.integers(0, 80), st.booleans()), max_size=300)
+)
 def test_one_cache_agrees_with_its_twin(shape: Cache, accesses: list[tuple[int, bool]]) -> None:
     model, twin = _native.CacheModel(native_cache(shape), 7), TwinCache(shape, 7)
     hits = [model.access(line * 64, store) for line, store in accesses]
@@ -194,6 +213,12 @@ def test_one_cache_agrees_with_its_twin(shape: Cache, accesses: list[tuple[int, 
         copy.dirty |= store and shape.write is WritePolicy.BACK
     assert hits == expected
     assert model.counts[5] == written_back
+    bulk = _native.CacheModel(native_cache(shape), 7)
+    addresses = np.array([line * 64 for line, _ in accesses], dtype=np.uint64)
+    bulk.run(addresses, np.array([store for _, store in accesses], dtype=np.uint8))
+    assert bulk.counts == model.counts
+    for line in range(80):
+        assert model.contains(line * 64 + 63) == (twin.find(line * 64) is not None)
 
 
 @settings(max_examples=100, deadline=None)
@@ -218,10 +243,52 @@ def test_a_run_in_bulk_equals_single_steps(run: tuple[Machine, References, int])
     for address, kind in only:
         steps.access(0, address, 1, kind)
     bulk.run([Trace(0, addresses, operations)])
-    assert steps.time_ns(0) == bulk.time_ns(0)
-    ours, theirs = steps.counts(), bulk.counts()
-    for name in ("threads", "cores", "nodes", "links"):
-        assert np.array_equal(getattr(ours, name).values, getattr(theirs, name).values)
+    assert_same_counts(steps, bulk)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    runs(),
+    st.sampled_from(list(Prefetcher)),
+    st.booleans(),
+    st.sampled_from([1, 4, 16]),
+    st.sampled_from([0, 3]),
+)
+def test_threads_in_turn_equal_single_steps_in_the_order_of_time(
+    run: tuple[Machine, References, int],
+    prefetcher: Prefetcher,
+    blocking: bool,
+    near: int,
+    longest_gap: int,
+) -> None:
+    """A thread may find its hits ahead of others; nothing may show it."""
+    machine, references, seed = run
+    core = replace(machine.core, prefetcher=prefetcher, blocking=blocking, outstanding=2)
+    translation = Translation(256, data=Tlb(4, 2, Replacement.NRU), walk_reads=1)
+    machine = replace(machine, core=core, translation=translation)
+    random = np.random.default_rng(seed)
+    traces = []
+    for thread in range(machine.threads):
+        mine = [(address, kind) for owner, address, kind in references if owner == thread] * 3
+        # Each reference several times, so that there are hits to be found.
+        addresses = np.repeat(np.array([address for address, _ in mine], dtype=np.uint64), near)
+        kinds = np.repeat(np.array([kind for _, kind in mine], dtype=np.uint8), near)
+        waits = (random.random(len(kinds)) < 0.3).astype(np.uint8) * np.uint8(4)
+        gaps = random.integers(0, longest_gap + 1, len(kinds)).astype(np.uint16)
+        traces.append(Trace(thread, addresses, kinds | waits, None, gaps))
+    together, steps = MemorySystem(machine, seed=seed), MemorySystem(machine, seed=seed)
+    together.run(traces)
+    at = [0] * len(traces)
+    while left := [n for n, trace in enumerate(traces) if at[n] < len(trace.addresses)]:
+        first = min(left, key=lambda n: (steps._system.time(n), n))
+        trace, here = traces[first], at[first]
+        at[first] += 1
+        assert trace.operations is not None
+        assert trace.gaps is not None
+        piece = slice(here, here + 1)
+        only = (trace.addresses[piece], trace.operations[piece], None, trace.gaps[piece])
+        steps.run([Trace(first, *only)])
+    assert_same_counts(together, steps)
 
 
 @pytest.mark.parametrize("policy", list(Replacement))

@@ -131,8 +131,8 @@ def test_slow_loads_are_counted_and_every_nth_is_sampled() -> None:
     execution = started(machine, loads, watches=[LatencyWatch(200, every=5), LatencyWatch(1)])
     execution.memory.place(Placement.INTERLEAVE)
     assert execution.advance()
-    assert execution.counted(0) == 30  # the other nodes' share of 40 first lines
-    assert execution.counted(1) == 320
+    assert sum(execution.counted(0)) == 30  # the other nodes' share of 40 first lines
+    assert sum(execution.counted(1)) == 320
     samples = execution.samples()
     slow = samples[samples["watch"] == 0]
     assert len(slow) == 6
@@ -140,6 +140,24 @@ def test_slow_loads_are_counted_and_every_nth_is_sampled() -> None:
     assert set(slow["node"].tolist()) <= {1, 2, 3}
     assert (slow["latency"] >= 200_000).all()
     assert {int(address) // 4096 % 4 for address in slow["address"]} <= {1, 2, 3}
+
+
+def test_slow_loads_are_counted_and_sampled_thread_by_thread() -> None:
+    near, far = many(Code.LOAD, [0] * 30), many(Code.LOAD, np.arange(64, 64 * 21, 64))
+    near["flags"] = far["flags"] = WAITS
+    execution = executed(PLAIN, near, far, watches=[LatencyWatch(10, every=10)])
+    assert execution.counted(0) == [1, 20]
+    assert execution.samples()["thread"].tolist() == [1, 1]
+
+
+def test_an_interrupt_that_skids_past_the_end_of_a_thread_comes_at_its_end() -> None:
+    thread = sequence(op(Code.INTEGER, 9, site=3), op(Code.LOAD, 64, site=7))
+    execution = executed(PLAIN, thread, watches=[OverflowWatch({"instructions": 1}, 5, skid=8)])
+    samples = execution.samples()
+    assert samples["site"].tolist() == [7, 7]
+    [ended] = [status.end_ns for status in execution.threads[:1]]
+    assert ended is not None
+    assert samples["time"].max() <= ended * PLAIN.core.clock_ghz * 1000
 
 
 def test_samples_that_find_no_room_are_counted() -> None:

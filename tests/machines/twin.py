@@ -292,7 +292,7 @@ class Twin:
     ) -> None:
         cache = core.path(self.fetch)[level]
         size = cache.shape.line
-        if level == 0 and core.code is not None:
+        if level == 0 and core.code is not None and core.code.shape.exclusive:
             twin = core.data[0] if self.fetch else core.code
             start = address // size * size
             gone = twin.overlapping(start, size)
@@ -324,6 +324,8 @@ class Twin:
             if cache.shape.write is WritePolicy.THROUGH:
                 continue
             copy = cache.find(address)
+            if copy is None and not cache.shape.writeback_allocate:
+                continue
             if copy is not None:
                 copy.dirty = True
             else:
@@ -443,7 +445,9 @@ class Twin:
         assert self.last_shape is not None
         through = self.last_shape.write is WritePolicy.THROUGH
         copy = self.lasts[cluster].find(line * self.line)
-        if copy is None:
+        if copy is None and not self.last_shape.writeback_allocate:
+            through = True
+        elif copy is None:
             self._fill_last(cluster, line, dirty=not through)
         elif not through:
             copy.dirty = True

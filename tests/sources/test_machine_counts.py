@@ -169,7 +169,7 @@ def test_places_are_named_by_the_scope_of_an_event() -> None:
     assert sorted(places["link-bytes"]) == sorted(
         f"link/{a}-{b}" for a in range(4) for b in range(4) if a != b
     )
-    assert places["mem-loads:ldlat=9"] == ["process"]
+    assert places["mem-loads:ldlat=9"] == ["thread/0", "thread/1"]
 
 
 @pytest.mark.parametrize("piece", [0.0005, None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gnomon.analysis.summary import CountResult, EventCount
@@ -26,9 +27,16 @@ class MetricValue:
 
 
 def derive(
-    result: CountResult, names: tuple[str, ...] | None = None, table: MetricTable | None = None
+    result: CountResult,
+    names: tuple[str, ...] | None = None,
+    table: MetricTable | None = None,
+    *,
+    constants: Mapping[str, float] | None = None,
 ) -> tuple[MetricValue, ...]:
-    """Return metrics over a result: those named, or all that its events allow."""
+    """Return metrics over a result: those named, or all that its events allow.
+
+    `constants` are what is known of the machine, such as the size of its cache lines.
+    """
     table = table or load_metrics()
     counted = _by_name(result)
     units = {name: parse_unit(line.unit) for name, line in counted.items() if line.unit}
@@ -40,11 +48,12 @@ def derive(
     else:
         bound = [table.bind(name, counted, presets=presets, units=units) for name in names]
     values = {name: line.value for name, line in counted.items()}
-    constants = {
+    known: dict[str, float | None] = {
+        **(constants or {}),
         "time": sum(result.elapsed) / len(result.elapsed) / 1e9 if result.elapsed else None,
         "cpus": float(result.provenance.cpus) or None,
     }
-    return tuple(_value(metric, {**values, **constants}) for metric in bound)
+    return tuple(_value(metric, {**values, **known}) for metric in bound)
 
 
 def _by_name(result: CountResult) -> dict[str, EventCount]:

@@ -40,6 +40,7 @@ from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
     from gnomon.analysis.derived import MetricValue
+    from gnomon.sources.base import Source
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
         from gnomon.analysis.derived import parse_names
 
         parse_names(options.metrics)  # a wrong name is better found before the run
+    source = counting_source(options)
     with _progress(options) as on_run:
         result = count(
             target,
@@ -71,23 +73,30 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             by_scope=options.per_scope,
-            source=counting_source(options),
+            source=source,
             on_readings=_live(options),
             on_run=on_run,
         )
-    _show(result, _metrics(result, options.metrics), options)
+    _show(result, _metrics(result, options.metrics, source), options)
     if result.nothing_counted:
         return 1
     return result.exit_status or (130 if result.interrupted else 0)
 
 
-def _metrics(result: CountResult, asked: str | None) -> tuple[MetricValue, ...]:
-    """Return the metrics asked for; without asking, those of a machine with a PMU."""
+def _metrics(
+    result: CountResult, asked: str | None, source: Source | str | None
+) -> tuple[MetricValue, ...]:
+    """Return the metrics asked for; without asking, those with a value where there is a PMU."""
     if asked is None and not any(line.event.startswith("instructions") for line in result.counts):
         return ()  # nothing that the rates do not say already
     from gnomon.analysis.derived import derive, parse_names
+    from gnomon.sources.machine import MachineSource
 
-    return derive(result, parse_names(asked) if asked is not None else None)
+    constants = source.constants() if isinstance(source, MachineSource) else None
+    if asked is not None:
+        return derive(result, parse_names(asked), constants=constants)
+    found = derive(result, constants=constants)
+    return tuple(metric for metric in found if metric.value is not None)
 
 
 def _live(options: argparse.Namespace) -> Sink | None:

@@ -32,6 +32,7 @@ import sys
 from fnmatch import fnmatchcase
 
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
+from gnomon.events import tracepoints
 from gnomon.events.listed import ListedCatalogue
 from gnomon.events.metrics import load_metrics
 from gnomon.events.model import Event, Request
@@ -251,7 +252,7 @@ def _named(source: Source, name: str) -> list[Event]:
 
 def _all(source: Source, pattern: str | None) -> list[Event]:
     events = list(source.events())
-    if pattern and ":" in pattern and isinstance(source, PerfSource):
+    if pattern and tracepoints.may_match(pattern) and isinstance(source, PerfSource):
         events += source.catalogue.tracepoints()
     return events
 

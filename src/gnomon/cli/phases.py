@@ -7,6 +7,7 @@ a single phase. With --json the program's output goes to stderr.
 examples:
   gnomon phases -- ./program arg
   gnomon phases -e page-faults,task-clock -i 5ms -o run.gnomon -- ./program
+  gnomon phases --on laptop -- workload:ramp-compute
   gnomon phases run.gnomon
   gnomon phases run.gnomon --by page-faults,task-clock --max 4
 """
@@ -16,10 +17,22 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gnomon.analysis.phases import INTERVAL, MAX_PHASES, MIN_POINTS, PhasesResult, Shape, phases
+from gnomon.analysis.phases import (
+    INTERVAL,
+    MAX_PHASES,
+    MIN_POINTS,
+    SIMULATED_INTERVAL,
+    PhasesResult,
+    Shape,
+    phases,
+)
 from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.simulated import add_machine_options, machine_source
 from gnomon.errors import UsageError
 from gnomon.sources.base import Command
+
+ON_MACHINES = "instructions"
+"""What runs on simulated machines are split by: they have no footprint."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         metavar="WHAT",
-        default="footprint",
-        help="what to split by: footprint (the default), or events, as in page-faults,task-clock",
+        help="what to split by: footprint (the default), or events, as in page-faults,task-clock; "
+        f"on a simulated machine {ON_MACHINES} by default",
     )
     parser.add_argument(
         "--max", metavar="N", type=int, default=MAX_PHASES, help=f"at most N ({MAX_PHASES})"
@@ -52,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", type=int, help="the run of a recording")
     parser.add_argument("-e", "--events", metavar="EVENTS", help="what to count while it runs")
     parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})")
+    add_machine_options(parser)
     parser.add_argument("--timeout", metavar="TIME", help="stop the program after TIME, as in 30s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
@@ -62,19 +76,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run or open, split, show; returns the program's exit status."""
     check_html(options)
+    source = machine_source(options)
     result = phases(
         _subject(options),
-        options.by,
+        options.by or ("footprint" if source is None else ON_MACHINES),
         max_phases=options.max,
         exactly=options.exactly,
         shape=options.shape,
         min_points=options.min_points,
         run=options.run,
         events=options.events,
-        interval=options.interval or INTERVAL,
+        interval=options.interval or (INTERVAL if source is None else SIMULATED_INTERVAL),
         timeout=options.timeout,
         output=options.output,
         overwrite=options.force,
+        source=source,
     )
     _show(result, options)
     from gnomon.views.report.assemble import phases_page
@@ -88,6 +104,7 @@ def _subject(options: argparse.Namespace) -> str | Command:
         if options.recording is None:
             raise UsageError("nothing to split: give a recording, or a command after --.")
         given = {
+            "--on": options.on,
             "-e": options.events,
             "-i": options.interval,
             "--timeout": options.timeout,

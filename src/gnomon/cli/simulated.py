@@ -15,11 +15,16 @@ _LARGEST_SEED = 2**63 - 1
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a simulated machine."""
-    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
+    add_on_option(parser)
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     parser.add_argument(
         "--preset-profile", metavar="NAME", help="which of the machine's tables of portable names"
     )
+
+
+def add_on_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses a simulated machine, for commands with a seed of their own."""
+    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
 
 
 def machine_source(options: argparse.Namespace) -> MachineSource | None:
@@ -39,13 +44,6 @@ def machine_source(options: argparse.Namespace) -> MachineSource | None:
 
     seed = 1 if options.seed is None else checked_seed(options.seed)
     return MachineSource(options.on, seed=seed, profile=options.preset_profile)
-
-
-def add_on_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that runs commands on a simulated machine, for commands with other seeds."""
-    parser.add_argument(
-        "--on", metavar="MACHINE", help="run on a simulated machine, or that of a .toml file"
-    )
 
 
 def commands_source(options: argparse.Namespace) -> MachineSource | None:

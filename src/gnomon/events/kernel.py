@@ -71,11 +71,16 @@ class KernelCatalogue:
             events = attempt(name)
             if events:
                 return events
-        if ":" in name:
+        if self._may_be_tracepoint(name):
             event = tracepoints.tracepoint(name)
             if event is not None:
                 return (event,)
         raise UnknownEventError(name, self.nearest(name))
+
+    def _may_be_tracepoint(self, name: str) -> bool:
+        """Whether to look in tracefs: not for `task-clock:z`, a wrong modifier."""
+        system, _, _ = name.partition(":")
+        return tracepoints.may_match(name) and system.lower() not in self._generic
 
     def nearest(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Return the known names that look most like this one."""
@@ -83,7 +88,7 @@ class KernelCatalogue:
 
         spellings = [e.name for e in self]
         spellings += [alias for e in self for alias in e.aliases]
-        if ":" in name:
+        if tracepoints.may_match(name):
             with contextlib.suppress(GnomonError):  # no tracefs: nothing to suggest from there
                 spellings += [event.name for event in self.tracepoints()]
         by_lower = {s.lower(): s for s in spellings}

@@ -12,6 +12,11 @@ from gnomon.events.model import Event, Kind, PerfEncoding
 _PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
 
+def may_match(pattern: str) -> bool:
+    """Whether tracepoints could have such a name: `sched:` but not `valgrind::Ir`."""
+    return ":" in pattern and "::" not in pattern
+
+
 def tracefs() -> Path:
     """Return the folder of the kernel's events, or say why it cannot be read."""
     for place in _PLACES:

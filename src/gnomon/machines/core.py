@@ -73,7 +73,9 @@ class Core:
     A thread has at most `outstanding` misses under way, which limits its bandwidth to
     outstanding x line / latency. A blocking core waits for every load. The strands of a CMT
     core are divided into `thread_groups`. `speeds` are those of each of 1, 2, ... threads of an
-    SMT core. Privileged software takes `trap_instructions` to emulate one that traps.
+    SMT core. Privileged software takes `trap_instructions` to emulate one that traps. With
+    `whole_splits`, all lines of a reference across lines that misses one of them are looked up
+    in the second level.
     """
 
     clock_ghz: float
@@ -90,6 +92,7 @@ class Core:
     mispredict_cycles: float = 15.0
     speeds: tuple[float, ...] = ()
     trap_instructions: int = 100
+    whole_splits: bool = False
 
     def __post_init__(self) -> None:
         positive("clock_ghz", self.clock_ghz)

@@ -156,6 +156,7 @@ def _core(section: Section) -> Core:
     groups, speeds = whole(section, "thread_groups", 1), _speeds(section)
     mispredict = number(section, "mispredict_cycles", 15.0)
     trap = whole(section, "trap_instructions", 100)
+    whole_splits = truth(section, "whole_splits", False)
     cycles = _cycles(section.section("cycles"), issue)
     section.finish()
     try:
@@ -174,6 +175,7 @@ def _core(section: Section) -> Core:
             mispredict_cycles=mispredict,
             speeds=speeds,
             trap_instructions=trap,
+            whole_splits=whole_splits,
         )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None
@@ -219,11 +221,15 @@ def _cache(top: Section, key: str, cores: int) -> Cache | None:
     allocate = truth(section, "write_allocate", False) if "write_allocate" in section else None
     replacement = choice(section, "replacement", Replacement, Replacement.LRU)
     write = choice(section, "write", WritePolicy, WritePolicy.BACK)
-    inclusive = truth(section, "inclusive", False)
+    inclusive, exclusive = truth(section, "inclusive", False), truth(section, "exclusive", False)
+    takes_back = truth(section, "writeback_allocate", True)
     section.finish()
     try:
         return Cache(
-            capacity, ways, line, latency, fetch, replacement, write, allocate, inclusive, shared
+            *(capacity, ways, line, latency, fetch, replacement, write, allocate, inclusive),
+            shared_by=shared,
+            writeback_allocate=takes_back,
+            exclusive=exclusive,
         )
     except FieldError as error:
         raise section.error(error.reason, error.key) from None

@@ -182,8 +182,8 @@ class Execution:
             raise UsageError(f"there is no watch {watch}.")
         self._running.unwatch(watch)
 
-    def counted(self, watch: int) -> int:
-        """Return how many loads a latency watch has counted, by its number."""
+    def counted(self, watch: int) -> list[int]:
+        """Return how many loads of each thread a latency watch has counted, by its number."""
         if not isinstance(self._watches.get(watch), LatencyWatch):
             raise UsageError(f"watch {watch} counts no loads.")
         return self._running.counted(watch)

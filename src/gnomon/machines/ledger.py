@@ -15,7 +15,7 @@ from gnomon.events.tomlfile import suggestion
 from gnomon.machines.lowering import TICKS_PER_CYCLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,10 +39,14 @@ CLASSES = (
 """The classes of instructions without a reference."""
 
 SUMS: dict[str, tuple[str, ...]] = {
-    "instructions": ("loads", "stores", "atomics", *CLASSES),
+    "instructions": ("loads", "stores", "atomics", *CLASSES, "-continued_references"),
     "branches": ("branch_taken", "branch_not_taken"),
+    "walk_memory_reads": ("dtlb_walk_memory_reads", "itlb_walk_memory_reads"),
 }
-"""Counts that are sums of others."""
+"""Counts that are sums of others, with a minus for what is subtracted.
+
+An instruction that makes several references has all but the first continue it.
+"""
 
 _CYCLES = {
     "cycles": "ticks",
@@ -82,10 +86,13 @@ def native_weights(weights: Mapping[str, int]) -> tuple[dict[int, int], int]:
     native: dict[int, int] = {}
     for name, weight in weights.items():
         check_name(name)
-        for part in SUMS.get(name, (name,)):
+        for signed in SUMS.get(name, (name,)):
+            part = signed.removeprefix("-")
+            sign = 1 if part == signed else -1
             number = native_names().index(_CYCLES.get(part, part))
-            native[number] = native.get(number, 0) + weight * (1 if part in _CYCLES else scale)
-    return native, scale
+            unit = sign * (1 if part in _CYCLES else scale)
+            native[number] = native.get(number, 0) + weight * unit
+    return {number: weight % (1 << 64) for number, weight in native.items()}, scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,8 +136,14 @@ def ledger_values(cells: bytes, threads: int) -> NDArray[np.uint64]:
     raw = np.frombuffer(cells, dtype=np.uint64).reshape(threads, len(Mode), len(names)).copy()
     for ticks in _NAME_OF_TICKS:
         raw[:, :, names.index(ticks)] //= np.uint64(TICKS_PER_CYCLE)
-    sums = [
-        raw[:, :, [names.index(part) for part in parts]].sum(axis=2, dtype=np.uint64)
-        for parts in SUMS.values()
-    ]
+    sums = [_sum(raw, parts) for parts in SUMS.values()]
     return np.concatenate([raw, np.stack(sums, axis=2)], axis=2)
+
+
+def _sum(raw: NDArray[np.uint64], parts: Sequence[str]) -> NDArray[np.uint64]:
+    names = native_names()
+    added = [names.index(part) for part in parts if not part.startswith("-")]
+    taken = [names.index(part[1:]) for part in parts if part.startswith("-")]
+    total: NDArray[np.uint64] = raw[:, :, added].sum(axis=2, dtype=np.uint64)
+    total -= raw[:, :, taken].sum(axis=2, dtype=np.uint64)
+    return total

@@ -23,6 +23,8 @@ PIPELINES = tuple(Pipeline)
 TICKS_PER_CYCLE = 1000
 TEXT_BASE = 1 << 52
 """Where the code of site 0 would be: below page tables and above what programs use."""
+TEXT_BYTES = 16
+"""The code of a site, which is a statement: four instructions of a RISC machine."""
 
 
 def ticks_of_ns(machine: Machine, nanoseconds: float) -> int:
@@ -45,6 +47,7 @@ def native_cache(cache: Cache) -> _native.CacheSpec:
     spec.through = cache.write is WritePolicy.THROUGH
     spec.allocate_on_write = cache.allocates_on_write
     spec.inclusive = cache.inclusive
+    spec.allocate_on_writeback = cache.writeback_allocate
     fetch = cache.fetch_latency_cycles
     spec.latency = round(cache.latency_cycles * TICKS_PER_CYCLE)
     spec.fetch_latency = spec.latency if fetch is None else round(fetch * TICKS_PER_CYCLE)
@@ -72,6 +75,7 @@ def native_system(machine: Machine, seed: int) -> _native.SystemSpec:
     spec.snoop = round(core.snoop_cycles * TICKS_PER_CYCLE)
     spec.outstanding = core.outstanding
     spec.blocking = core.blocking
+    spec.whole_splits = core.whole_splits
     spec.prefetch = PREFETCHERS.index(core.prefetcher)
     spec.prefetch_degree = core.prefetch_degree
     spec.cache_remote = machine.cache_remote
@@ -99,7 +103,7 @@ def native_engine(machine: Machine, options: RunOptions, seed: int) -> _native.E
     ]
     spec.speeds = [round(speed * 1_000_000) for speed in core.shared_speeds]
     spec.mispredict = round(core.mispredict_cycles * TICKS_PER_CYCLE)
-    spec.text_base = TEXT_BASE
+    spec.text_base, spec.text_bytes = TEXT_BASE, TEXT_BYTES
     spec.ticks_per_us = round(core.clock_ghz * 1000 * TICKS_PER_CYCLE)
     spec.trap_instructions = core.trap_instructions if options.fp_traps else 0
     spec.slice = ticks_of_ns(machine, options.slice_ns)
@@ -119,6 +123,7 @@ def _caches(machine: Machine, spec: _native.SystemSpec) -> None:
     spec.split = machine.l1i is not None
     if machine.l1i is not None:
         spec.instruction = native_cache(machine.l1i)
+        spec.exclusive_code = machine.l1i.exclusive
 
 
 def _cores(machine: Machine, spec: _native.SystemSpec) -> None:

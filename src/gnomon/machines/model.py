@@ -67,6 +67,9 @@ class Cache:
 
     `latency_cycles` is that of a load that hits here, counted from its issue, so it includes
     the search in all levels above; `fetch_latency_cycles` is the same for an instruction.
+    `writeback_allocate` is whether a line that the level above writes back is brought in where
+    it is absent; if not, it is passed on. An instruction cache that is `exclusive` shares no
+    line with the data cache beside it.
     """
 
     size: int
@@ -79,6 +82,8 @@ class Cache:
     write_allocate: bool | None = None
     inclusive: bool = False
     shared_by: int = 1
+    writeback_allocate: bool = True
+    exclusive: bool = False
 
     def __post_init__(self) -> None:
         power_of_two("line", self.line)
@@ -279,6 +284,9 @@ class Machine:
         if self.l3 is not None and self.l2 is None:
             raise FieldError("l3", "needs an l2 before it")
         names = ("l1d", "l2", "l3")[: len(self.levels)]
+        for name, each in zip(names, self.levels, strict=True):
+            if each.exclusive:
+                raise FieldError(f"{name}.exclusive", "is known only to l1i")
         for name, above, level in zip(names[1:], self.levels, self.levels[1:], strict=False):
             if level.line < above.line:
                 raise FieldError(f"{name}.line", "must not be shorter than that of the level above")

@@ -11,15 +11,17 @@ SIMULATED_CLOCK = "simulated"
 
 
 class Status(StrEnum):
-    """What a reading's value means; only the first two come with a value.
+    """What a reading's value means; only the first three come with a value.
 
     COUNTED: the raw count; where `running` is less than `enabled` it covers only that
     share of the time and nobody has scaled it. SCALED: someone else (perf stat, say)
     already extrapolated it. NOT_COUNTED: the event was open but never got a counter.
+    ESTIMATED is for results only, and comes with an interval there: no reading has it.
     """
 
     COUNTED = "counted"
     SCALED = "scaled"
+    ESTIMATED = "estimated"
     NOT_COUNTED = "not-counted"
     NOT_SUPPORTED = "not-supported"
     NOT_PERMITTED = "not-permitted"
@@ -27,7 +29,7 @@ class Status(StrEnum):
     @property
     def has_value(self) -> bool:
         """Whether a reading with this status comes with a value."""
-        return self in (Status.COUNTED, Status.SCALED)
+        return self in (Status.COUNTED, Status.SCALED, Status.ESTIMATED)
 
 
 class Reading(NamedTuple):
@@ -67,6 +69,23 @@ class Sample(NamedTuple):
     source: str = ""
     period: int = 1
     run: int = 0
+
+
+class Estimate(NamedTuple):
+    """What an event is estimated to have counted in the tick that ended at `time`.
+
+    `low` to `high` is a 90 % interval. All of them are counts, as the values of readings
+    are, over all places together; where the event was read, they are what was read.
+    """
+
+    time: int
+    event: str
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    run: int = 0
+    batch: int = 0
 
 
 class Total(NamedTuple):
@@ -132,7 +151,9 @@ class Provenance:
     """Where a recording comes from, enough to doubt it or to repeat it.
 
     `plan` has a line a batch of a survey, its source and the events counted together; each
-    of them was to be run `repeat` times.
+    of them was to be run `repeat` times. Where sets of events took turns as gnomon told
+    them to, `always` has the events that were counted all the time, `sets` a line a set,
+    and `model` says what estimated the rest.
     """
 
     source: str
@@ -154,3 +175,6 @@ class Provenance:
     repeat: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     imported_from: str = ""
+    always: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    model: str = ""

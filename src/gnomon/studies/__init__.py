@@ -26,7 +26,7 @@ __all__ = [
     "load_study",
 ]
 
-STUDIES = ("gorsler", "sterz")
+STUDIES = ("gorsler", "manzke", "sterz")
 """The studies there are; each is a module or package here with a `STUDY`."""
 
 

@@ -40,7 +40,7 @@ int main(void) {
 """
 
 
-def _executed(
+def executed(
     argv: Sequence[str | Path], machine: str = "ring-4", **variables: str
 ) -> tuple[dict[str, int], str]:
     """Return what the machine counted, by name, and what the program printed."""
@@ -65,7 +65,7 @@ def _executed(
 
 
 def test_an_openmp_program_runs_on_four_threads(compiled: Compile) -> None:
-    counts, printed = _executed([compiled(_SUM, "-O1", "-fopenmp")])
+    counts, printed = executed([compiled(_SUM, "-O1", "-fopenmp")])
     assert printed == f"{40_000 * 39_999 // 2}\n"
     assert counts["threads"] == 4
     # Each element is stored and loaded once; the rest is what OpenMP passes between threads.
@@ -87,7 +87,7 @@ def test_programs_with_all_kinds_of_synchronisation_come_to_their_end(
     compiled: Compile, text: str, options: tuple[str, ...], ending: str, printed: str
 ) -> None:
     program = compiled(text, *options, ending=ending)
-    assert _executed([program], OMP_NUM_THREADS="4")[1] == printed
+    assert executed([program], OMP_NUM_THREADS="4")[1] == printed
 
 
 def test_a_program_of_one_thread_counts_the_same_in_every_run(compiled: Compile) -> None:
@@ -96,6 +96,6 @@ def test_a_program_of_one_thread_counts_the_same_in_every_run(compiled: Compile)
         "for (int i = 0; i < 20000; i++) s += a[i]++; return s != 60000; }",
         "-O1",
     )
-    first, second = (_executed([program])[0] for _ in range(2))
+    first, second = (executed([program])[0] for _ in range(2))
     assert first == second
     assert first["loads"] == first["stores"] == 60_000

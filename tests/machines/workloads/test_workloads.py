@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from gnomon import _native
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import DefinitionError, parse_definitions
+from gnomon.machines.description import load_machine
+from gnomon.machines.execution import Execution
+from gnomon.machines.lowering import TEXT_BYTES
 from gnomon.machines.model import Placement
 from gnomon.machines.operations import Code, drained
 from gnomon.machines.program import Observed, Program
@@ -388,3 +391,32 @@ def test_every_workload_has_size_threads_placement_and_seed() -> None:
     for name in workload_names():
         known = {each.name for each in describe(name).parameters}
         assert {"size", "threads", "placement", "seed"} <= known
+
+
+@pytest.mark.parametrize("machine", ["niagara2", "laptop"])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("triad", {"size": "4096", "threads": "4"}),
+        ("matmul", {"size": "32", "block": "8", "threads": "2"}),
+        ("fft", {"size": "256", "threads": "2"}),
+        ("bfs", {"size": "64", "threads": "4"}),
+    ],
+)
+def test_code_misses_once_a_line_and_core(machine: str, name: str, given: dict[str, str]) -> None:
+    on = load_machine(machine)
+    assert on.l1i is not None
+    threads = int(given["threads"])
+    given = {**given, "cpus": ",".join(str(on.core.threads * i) for i in range(threads))}
+    expected = 0
+    for feed in build(name, given).feeds:
+        sites = drained(feed)
+        sites = sites[sites["code"] <= Code.OTHER]["site"]
+        expected += len({int(TEXT_BYTES * site) // on.l1i.line for site in np.unique(sites)})
+    program = build(name, given)
+    assert Observed.FETCHES in program.observed
+    with Execution(on, program) as execution:
+        assert execution.advance()
+        ledger = execution.ledger()
+    assert ledger.total("l1_fetch_misses") == expected
+    assert ledger.total("itlb_misses") == threads

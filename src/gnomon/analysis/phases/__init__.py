@@ -24,7 +24,7 @@ from gnomon.analysis.phases.model import (
 )
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.model import RunInfo
-from gnomon.sources.base import Command
+from gnomon.sources.base import Command, Source
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 INTERVAL = "10ms"
+SIMULATED_INTERVAL = "10us"  # simulated programs take milliseconds
 MAX_PHASES = 6
 MIN_POINTS = 5
 _NANOSECONDS = 1e9
@@ -61,6 +62,7 @@ def phases(
     timeout: str | float | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    source: Source | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> PhasesResult:
     """Split a run into phases.
@@ -69,7 +71,8 @@ def phases(
     recorded; a `PhaseSeries` or several; or a pair of times and values. `by` names what a
     recording is split by: `footprint`, or events, several separated by commas. `shape` is
     `lines`, `hinge`, `levels`, or `auto`: levels for rates, otherwise what BIC prefers.
-    `exactly` asks for so many phases without asking whether noise could show them.
+    `exactly` asks for so many phases without asking whether noise could show them. `source`
+    counts a command; by default that is this host, with the command's footprint.
     `timeout` stops a command, whose phases are then those of what it has done.
     """
     from gnomon.recording import Recording
@@ -96,6 +99,7 @@ def phases(
         timeout=timeout,
         output=output,
         overwrite=overwrite,
+        source=source,
         on_run=on_run,
     ) as (recording, watch):
         try:

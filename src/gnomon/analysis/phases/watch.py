@@ -13,7 +13,7 @@ from gnomon.analysis.campaign import TIMED_OUT
 from gnomon.analysis.count import count
 from gnomon.recording import Recording
 from gnomon.recording.model import RunInfo
-from gnomon.sources.base import Command
+from gnomon.sources.base import Command, Source
 from gnomon.sources.perf.footprint import FootprintSource
 from gnomon.units import format_duration, parse_duration
 
@@ -36,6 +36,7 @@ def watched(
     timeout: str | float | None = None,
     output: str | os.PathLike[str] | None,
     overwrite: bool,
+    source: Source | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> Iterator[tuple[Recording, Watch]]:
     """Run the command and yield its recording, which without an output is kept for the block."""
@@ -49,7 +50,7 @@ def watched(
             duration=seconds,
             output=place,
             overwrite=overwrite,
-            source=FootprintSource(),
+            source=source or FootprintSource(),
             on_run=on_run,
         )
         ran = counted.runs[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 from gnomon.errors import GnomonError, UsageError
 
 _SOURCES = Path(__file__).parent / "runtime"
-_UNITS = ("runtime", "references", "atomics", "threads", "openmp")
+_UNITS = ("runtime", "references", "atomics", "threads", "sleeping", "openmp")
 _OPTIONS = (
     "-O2",
     "-fPIE",

@@ -231,6 +231,9 @@ def _lackey(command: Command) -> TracedProgram:
     tracer = _Lackey()
     options = (
         "--tool=lackey",
+        # Neither VALGRIND_OPTS nor a .valgrindrc may change what is traced.
+        "--command-line-only=yes",
+        "--vgdb=no",  # it would leave pipes in the folder for temporary files
         "--trace-mem=yes",
         "--basic-counts=no",
         "--trace-children=no",

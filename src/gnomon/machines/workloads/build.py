@@ -65,7 +65,7 @@ def build(name: str, parameters: Mapping[str, str] | None = None, *, seed: int =
         return tuple(_native.workload_feeds(name, whole, real, bases))
 
     made = feeds()
-    observed = {Observed.INSTRUCTIONS, Observed.CLASSES}
+    observed = {Observed.INSTRUCTIONS, Observed.CLASSES, Observed.FETCHES}
     if not whole.get("detail"):
         observed.add(Observed.REFERENCES)
     return Program(

@@ -13,6 +13,7 @@ from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Closing, Snapshot
 from gnomon.sources.machine.admission import programme
+from gnomon.units import format_duration
 
 if TYPE_CHECKING:
     from gnomon.events.model import Group, Request
@@ -110,9 +111,11 @@ class MachineCounting(Closing):
             except CommandError:
                 self.close()
                 raise
-            pmu, seed = self._bench.pmu, self._bench.seed
-            self._bank = Bank(pmu, self._groups, self._run.look, seed=seed)
+            self._bank = self._make_bank()
             self._state = "running"
+
+    def _make_bank(self) -> Bank:
+        return Bank(self._bench.pmu, self._groups, self._run.look, seed=self._bench.seed)
 
     def read(self) -> Snapshot:
         """Return what was counted since the start."""
@@ -126,7 +129,20 @@ class MachineCounting(Closing):
             self._require("stop", "running")
             self._final = self._snapshot()
             self._state = "stopped"
+            self.warnings += self._turns_that_never_came(self._final)
             return self._final
+
+    def _turns_that_never_came(self, final: Snapshot) -> list[str]:
+        """Say which events were never on a counter, since the readings only say that they were."""
+        on = {each.event for each in final.readings if each.status is not Status.NOT_COUNTED}
+        waited = list(dict.fromkeys(e.event for e in final.readings if e.event not in on))
+        if not waited:
+            return []
+        turn, end = format_duration(self._bench.pmu.rotation_ns), format_duration(final.time)
+        return [
+            f"{', '.join(waited)} never got a counter: events take turns of {turn}, and the run "
+            f"was over after {end}; count fewer at once, or let it run longer"
+        ]
 
     def truth(self) -> Ledger:
         """Return everything that the machine has counted, to judge by what the counters say."""

@@ -183,8 +183,9 @@ class ExecutionRun(Run):
         if event.constant is not None:
             return {"system" if event.scope is Scope.SYSTEM else "process": event.constant}
         if event.latency:
-            return {"process": self.execution.counted(self._latency[programmed.label])}
-        totals = evaluate(event, self._machine, self.ledger(), programmed.modes)
+            totals = self.execution.counted(self._latency[programmed.label])
+        else:
+            totals = evaluate(event, self._machine, self.ledger(), programmed.modes)
         if event.scope is Scope.THREAD and self.program.dynamic:
             totals = totals[: self._born()]
         return _by_place(event.scope, totals, self._machine)

@@ -9,14 +9,16 @@
  * No deadlock: a thread says `away` before it may really block on something that another
  * thread does, except where the record before already makes the simulator wait for the same
  * thing (a barrier that all enter, the join of a thread). Where it blocks unannounced, the
- * reader notices that it sleeps and says `away` in its stead.
+ * reader notices that it sleeps and says `away` in its stead. Locks are taken in the simulation in
+ * the order in which they were taken for real: so what waits for a lock waits for something that
+ * has happened already, and that lies in a ring or will, whatever else the program waits for.
  */
 #ifndef GNOMON_TRACE_FORMAT_H
 #define GNOMON_TRACE_FORMAT_H
 
 #include <stdint.h>
 
-#define GNOMON_TRACE_VERSION 1
+#define GNOMON_TRACE_VERSION 2
 #define GNOMON_TRACE_MAGIC 0x656361727467ull
 #define GNOMON_TRACE_VARIABLE "GNOMON_TRACE_FD"
 
@@ -43,18 +45,19 @@ enum gnomon_kind {
     GNOMON_LOAD = 0,
     GNOMON_STORE = 1,
     GNOMON_ATOMIC = 3,
-    GNOMON_LOCK = 17,
     GNOMON_UNLOCK = 18,
     GNOMON_START = 19,
     GNOMON_JOIN = 20,
     GNOMON_AWAY = 21,
+    GNOMON_SLEEP = 22,
     GNOMON_ENTER = 25,
     GNOMON_LEAVE = 26,
-    /* With a word more: the number of bytes, or of threads that meet. */
+    /* With a word more: the number of bytes, of threads that meet, or of who took a lock before. */
     GNOMON_LONG = 0x60,
     GNOMON_LOAD_RANGE = GNOMON_LONG,
     GNOMON_STORE_RANGE,
     GNOMON_BARRIER,
+    GNOMON_LOCK,
     /* With two words more: where from, and the number of bytes. */
     GNOMON_COPY
 };

@@ -25,9 +25,9 @@ __asm__(".pushsection .note.gnomon, \"a\", @note\n"
         ".long 7, 4, 1\n"
         ".asciz \"gnomon\"\n"
         ".balign 4\n"
-        ".long 1\n"
+        ".long 2\n"
         ".popsection\n");
-_Static_assert(GNOMON_TRACE_VERSION == 1, "the note above holds the version");
+_Static_assert(GNOMON_TRACE_VERSION == 2, "the note above holds the version");
 
 #define BATCH 4096
 

@@ -15,6 +15,35 @@
 
 #include "record.h"
 
+/* -- in which order locks are taken */
+
+#define LOCKS ((size_t)1 << 16)
+#define MOST_PROBES 64
+
+/* Found by the address, and never forgotten: a lock that is made where another one was goes on
+ * with its turns. */
+static struct {
+    const void* lock;
+    uint32_t turn;
+} turns[LOCKS];
+
+/* Which turn it is at a lock that the caller holds, from 1 up; 0 when no room is left, and the
+ * order is unknown. */
+static uint32_t next_turn(const void* lock) {
+    const size_t first = (size_t)(((uintptr_t)lock >> 3) * 0x9E3779B97F4A7C15u >> 40);
+    for (size_t probe = 0; probe < MOST_PROBES; ++probe) {
+        const size_t at = (first + probe) % LOCKS;
+        const void* found = __atomic_load_n(&turns[at].lock, __ATOMIC_ACQUIRE);
+        if (!found && __atomic_compare_exchange_n(&turns[at].lock, &found, lock, false,
+                                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            found = lock;
+        if (found != lock) continue;
+        if (++turns[at].turn == 0) turns[at].turn = 1;
+        return turns[at].turn;
+    }
+    return 0;
+}
+
 /* -- what a thread holds */
 
 #define MOST_HELD 64
@@ -36,7 +65,8 @@ void gnomon_locked(const void* lock) {
     if (held_count == MOST_HELD) return;
     held[held_count].lock = lock;
     held[held_count++].depth = 1;
-    gnomon_tell(GNOMON_RECORD((uintptr_t)lock, GNOMON_LOCK, 0));
+    gnomon_record2(GNOMON_RECORD((uintptr_t)lock, GNOMON_LOCK, 0), next_turn(lock));
+    gnomon_feed_reader();
 }
 
 void gnomon_unlocking(const void* lock) {

@@ -1,0 +1,206 @@
+"""Gathering a run as it goes on: raw readings and estimates, in memory and on disk."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from gnomon.analysis.estimate.intake import Intake
+from gnomon.analysis.estimate.model import Estimates, Readings, Tick
+from gnomon.analysis.estimate.totals import run_totals
+from gnomon.recording.model import Reading, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gnomon.analysis.estimate.model import Flags, Layout, Model
+    from gnomon.analysis.estimate.totals import Totals
+    from gnomon.recording import RecordingWriter
+    from gnomon.sources.base import Turn
+    from gnomon.sources.measure import Sink
+
+
+class Accounts:
+    """Makes raw readings of turns: each stands for the time since the event was last read.
+
+    So `enabled` of all readings of an event is the whole run, and `running` the part of it in
+    which the event was on a counter, as if the kernel had shared the counters out.
+    """
+
+    def __init__(self) -> None:
+        self._start: int | None = None
+        self._until: dict[tuple[str, str], int] = {}
+
+    def of(self, turn: Turn) -> Iterator[Reading]:
+        """Yield the readings of a turn."""
+        if self._start is None:
+            self._start = turn.start
+        length = turn.time - turn.start
+        for reading in turn.readings:
+            value, status, enabled = reading.value, reading.status, reading.enabled
+            key = (reading.event, reading.scope)
+            if status is Status.COUNTED and (value is None or value < 0):
+                value, status = None, Status.NOT_COUNTED
+            if length > 0 and status is Status.COUNTED:
+                waited = max(turn.time - self._until.get(key, self._start), length)
+                enabled = round(reading.running * (waited / length))
+                self._until[key] = turn.time
+            yield reading._replace(value=value, status=status, enabled=enabled)
+
+    def rest(self, end: int) -> Iterator[Reading]:
+        """Yield what accounts for the time from the last reading of each event to the end."""
+        for (event, scope), until in self._until.items():
+            if until < end:
+                yield Reading(end, event, scope, None, end - until, 0, Status.NOT_COUNTED)
+
+
+class Keeper:
+    """Takes turns, and hands their raw readings on to `sink`."""
+
+    def __init__(self, layout: Layout, sink: Sink | None = None) -> None:
+        self.layout = layout
+        self.intake = Intake(layout)
+        self.start: int | None = None  # when the first turn began
+        self.ends: list[int] = []
+        self._sink = sink
+        self._accounts = Accounts()
+
+    def take(self, turn: Turn) -> Tick | None:
+        """Take in a turn; returns the tick it made, or nothing when it made none."""
+        if self.start is None:
+            self.start = turn.start
+        tick = self.intake.take(turn)
+        if self._sink is not None:
+            self._sink(self._accounts.of(turn))
+        if tick is not None:
+            self.ends.append(turn.time)
+        return tick
+
+    def finish(self) -> None:
+        """Account for the time after the last readings."""
+        if self._sink is not None and self.ends:
+            self._sink(self._accounts.rest(self.ends[-1]))
+
+
+class Gatherer(Keeper):
+    """Estimates a rotation when it ends, and puts readings and estimates into a recording."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        model: Model,
+        writer: RecordingWriter | None = None,
+        *,
+        usual: float | None = None,
+    ) -> None:
+        super().__init__(layout, None if writer is None else writer.append)
+        self.seen = _nothing(len(layout))  # which events were read at least once
+        self.taken = 0.0  # seconds of processor time that estimating and recording took
+        self._filter = model.begin(layout)
+        self._writer = writer
+        self._ticks: list[Tick] = []
+        self._parts: list[Estimates] = []
+        self._waiting = 0
+        self._usual = usual  # the length of a tick in seconds; without one that of the first
+
+    def take(self, turn: Turn) -> Tick | None:
+        """Take in a turn; returns the tick it made, or nothing when it made none."""
+        began = time.process_time()
+        tick = super().take(turn)
+        if tick is not None:
+            self._ticks.append(tick)
+            self._filter.push(self._as_usual(tick))
+            self.seen |= tick.counts == tick.counts
+            self._waiting += 1
+            if tick.ends_rotation:
+                self._estimate()
+        self.taken += time.process_time() - began
+        return tick
+
+    def now(self) -> Estimates:
+        """Return the last tick as it is estimated at once, before its rotation is over."""
+        return self._recent(1)
+
+    def _as_usual(self, tick: Tick) -> Tick:
+        """Return a tick as if it were as long as the others: models compare counts."""
+        if self._usual is None:
+            self._usual = tick.seconds
+        factor = self._usual / tick.seconds
+        if factor == 1:
+            return tick
+        return Tick(self._usual, tick.fixed * factor, tick.counts * factor, tick.ends_rotation)
+
+    def _recent(self, ticks: int) -> Estimates:
+        """Return the last ticks as long as they were."""
+        import numpy as np
+
+        part = self._filter.recent(ticks)
+        seconds = np.array([tick.seconds for tick in self._ticks[-ticks:]])
+        factors = (seconds / (self._usual or 1.0))[:, None]
+        counts = np.array([tick.counts for tick in self._ticks[-ticks:]])
+        read = np.isfinite(counts)
+        scaled = (part.mean, part.low, part.high)
+        mean, low, high = (np.where(read, counts, values * factors) for values in scaled)
+        return Estimates(mean, part.deviation * factors, low, high)
+
+    def _estimate(self) -> None:
+        part = self._recent(self._waiting)
+        self._parts.append(part)
+        if self._writer is not None:
+            self._writer.append_estimate_columns(self._columns(part))
+        self._waiting = 0
+
+    def _columns(self, part: Estimates) -> list[Any]:
+        """Return estimates as columns of their table; of what was never read there are none."""
+        import numpy as np
+
+        ticks, events = part.mean.shape
+        known = np.isfinite(part.mean).ravel()
+        times = np.repeat(np.array(self.ends[-ticks:], dtype=np.int64), events)[known]
+        names = [name for name, kept in zip(self.layout.events * ticks, known, strict=True) if kept]
+        values = [
+            np.ascontiguousarray(values, dtype=np.float64).ravel()[known]
+            for values in (part.mean, part.deviation, part.low, part.high)
+        ]
+        return [times, names, *values, np.zeros_like(times), np.zeros_like(times)]
+
+    def finish(self) -> None:
+        """Estimate the rotation that was cut short, and account for the time after readings."""
+        if self._waiting:
+            self._estimate()
+        super().finish()
+
+    @property
+    def readings(self) -> Readings:
+        """All ticks so far."""
+        import numpy as np
+
+        ticks = self._ticks
+        shape = (len(ticks), -1) if ticks else (0, 0)
+        return Readings(
+            self.layout,
+            np.array([tick.seconds for tick in ticks]),
+            np.array([tick.fixed for tick in ticks]).reshape(len(ticks), len(self.layout.fixed)),
+            np.array([tick.counts for tick in ticks]).reshape(shape),
+            np.array([tick.ends_rotation for tick in ticks], dtype=bool),
+        )
+
+    @property
+    def estimates(self) -> Estimates:
+        """All rotations that were estimated so far."""
+        import numpy as np
+
+        if not self._parts:
+            nothing = np.zeros((0, len(self.layout)))
+            return Estimates(nothing, nothing, nothing, nothing)
+        return Estimates.joined(self._parts)
+
+    def totals(self) -> Totals:
+        """Return the totals of the run so far."""
+        return run_totals(self.readings)
+
+
+def _nothing(events: int) -> Flags:
+    import numpy as np
+
+    return np.zeros(events, dtype=bool)
