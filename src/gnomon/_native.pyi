@@ -377,6 +377,7 @@ class Mixture:
 def smooth_mixture(
     fixed: Any, counts: Any, ends_rotation: Any, options: MixtureOptions, result: Any
 ) -> None: ...
+
 # Kalman filters (native/kalman*). Arrays are float64, `which` int64; results go to arrays given.
 
 class BlockFilter:
