@@ -61,6 +61,8 @@ class BlockKalman:
 
     def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
         """Every tick from the whole run, with the parameters of the whole run."""
+        if not len(readings):
+            return Estimates.nothing(len(readings.layout))
         filter_ = BlockKalmanFilter(replace(self, memory=_FOREVER), readings.layout)
         if calibration is not None:
             filter_.calibrate(calibration)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.kalman.learning import Places
     from gnomon.analysis.estimate.model import Array, Flags
 
-_RIDGE = 0.1
+_RIDGE = 0.01
+_DOUBT = 1.0  # readings for which the coefficients are taken to be zero
 _DISCOUNT = 0.95
 _MUST_GAIN = 0.97
 _TESTS = 4  # errors that are seen before the fixed counters are trusted
@@ -53,6 +54,8 @@ class JointKalman:
 
     def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
         """Every tick from the whole run, with the parameters of the whole run."""
+        if not len(readings):
+            return Estimates.nothing(len(readings.layout))
         filter_ = replace(self, memory=1e12)._begin(readings.layout, calibration)
         for row in range(len(readings)):
             filter_.push(readings.tick(row))
@@ -82,7 +85,7 @@ class _Regression:
         self._inner[which] += weight[:, :, None] * (products - self._inner[which])
         diagonals = np.einsum("nii->ni", self._inner[which])
         # The fixed counters tell almost the same: without a ridge, noise decides between them.
-        ridge = (_RIDGE + 3 / self._seen[which])[:, None] * diagonals
+        ridge = (_RIDGE + _DOUBT / self._seen[which])[:, None] * diagonals
         ridge += 1e-12 * diagonals.sum(axis=1, keepdims=True) + 1e-300
         system = self._inner[which] + ridge[:, :, None] * np.eye(fixed_steps.shape[1])
         solved = np.linalg.solve(system, self._outer[which][:, :, None])[:, :, 0]

@@ -42,7 +42,7 @@ class Shown:
     unbiased: bool
     widths: Widths
     known: Flags = field(init=False)
-    """Which events have ever been read; the others are shown as 0."""
+    """Which events have ever been read; of the others nothing is known."""
 
     def __post_init__(self) -> None:
         import numpy as np
@@ -66,7 +66,7 @@ class Shown:
             back(values - half) * length,
             back(values + half) * length,
         ]
-        arrays = [np.where(self.known, each, 0.0) for each in arrays]
+        arrays = [np.where(self.known, each, np.nan) for each in arrays]
         if counts is not None:
             read = np.isfinite(counts)
             for place, each in enumerate(arrays):
