@@ -115,6 +115,8 @@ class Chosen:
         self._sets = [np.array(group, dtype=int) for group in layout.sets]
         self._random = np.random.default_rng(seed)
         self._weights = np.array([(weights or {}).get(name, 1.0) for name in layout.events])
+        shared = set.intersection(*map(set, layout.sets)) if len(layout.sets) > 1 else set()
+        self._always = np.isin(np.arange(events), list(shared))
         self._states = np.full((events, self.MEMORY, fixed), np.nan)
         self._values = np.zeros((events, self.MEMORY))
         self._read = np.zeros(events, dtype=int)  # how often
@@ -164,8 +166,8 @@ class Chosen:
             known = np.isfinite(nearest)
             mean = np.where(known, nearest, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
             worth = worth * (mean + self.NEAR) ** self.STATE
-        result: Array = worth * self._weights * (ages > 1)
-        return result + 1e-12 * ages
+        result: Array = worth * self._weights + 1e-12 * ages
+        return np.where(self._always, 0.0, result)
 
     def _far(self, states: Array) -> Array:
         import numpy as np

@@ -75,7 +75,8 @@ def _total(readings: Readings, event: int, state: Array) -> Total:
     left, seen = float(seconds[unread].sum()), float(seconds[read].sum())
     if known == 0:
         # As many as could have stayed unseen with one chance in ten.
-        return 0.0, 0.0, 0.0, -float(np.log1p(-COVERAGE)) * left / seen
+        most = -float(np.log1p(-COVERAGE)) * left / seen
+        return 0.0, most / 2, 0.0, most
     if len(read) < _FEWEST:
         total = known + left * known / seen
         return total, total, known, total * _most(len(read))
