@@ -105,6 +105,7 @@ class Chosen:
     FLOOR, CEILING = 0.05, 2.0  # of an error relative to the event's mean
     NEAR = 0.1  # the distance of a state that counts as none
     LEARNING = 0.1
+    REST = 0.9  # of a tick: what was just read has little to tell
 
     def __init__(
         self, layout: Layout, seed: int = 1, weights: Mapping[str, float] | None = None
@@ -154,7 +155,7 @@ class Chosen:
         """Return what reading each event is expected to tell; nothing if it is always read."""
         import numpy as np
 
-        ages = self._tick - self._last
+        ages = self._ages()
         relative = np.divide(
             self._errors, self._means, out=np.zeros_like(self._errors), where=self._means > 0
         )
@@ -168,6 +169,11 @@ class Chosen:
             worth = worth * (mean + self.NEAR) ** self.STATE
         result: Array = worth * self._weights + 1e-12 * ages
         return np.where(self._always, 0.0, result)
+
+    def _ages(self) -> Array:
+        """Return how long ago each event was read; of three sets or more none comes twice on end."""
+        ages: Array = (self._tick - self._last).astype(float) - self.REST
+        return ages
 
     def _far(self, states: Array) -> Array:
         import numpy as np
