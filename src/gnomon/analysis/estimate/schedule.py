@@ -171,7 +171,7 @@ class Chosen:
         return np.where(self._always, 0.0, result)
 
     def _ages(self) -> Array:
-        """Return how long ago each event was read; of three sets or more none comes twice on end."""
+        """Return how long each event was not read."""
         ages: Array = (self._tick - self._last).astype(float) - self.REST
         return ages
 
