@@ -207,6 +207,7 @@ void AdaptiveJoint<Engine>::take(size_t i, double value, double alone,
         for (size_t f = 0; f < fixed_; ++f) explained += coefficients_[i * fixed_ + f] * moved[f];
         s.increments.add(step - explained, s.since, memory_);
     }
+    s.peak.add(value);
     s.value = value;
     s.since = 0;
     s.noise = s.increments.noise();
@@ -321,13 +322,18 @@ void AdaptiveJoint<Engine>::smooth(const AdaptiveJoint& now, const double* secon
     }
     std::vector<double> joint(ticks * size), spread(ticks * size);
     engine.smooth(lengths.data(), read.data(), ticks, joint.data(), spread.data());
-    for (size_t t = 0; t < ticks; ++t)
-        for (size_t i = 0; i < count_; ++i)
-            if (now.is_trusted(i)) {
-                values[t * count_ + i] = joint[t * size + fixed_ + i];
-                variances[t * count_ + i] =
-                    spread[t * size + fixed_ + i] + now.counters_[i].noise;
-            }
+    for (size_t i = 0; i < count_; ++i) {
+        if (!now.is_trusted(i)) continue;
+        // Beyond all that was read, coefficients are not to be believed.
+        double most = now.counters_[i].peak.value();
+        for (size_t t = 0; t < ticks; ++t)
+            if (read[t * size + fixed_ + i] > most) most = read[t * size + fixed_ + i];
+        for (size_t t = 0; t < ticks; ++t) {
+            const size_t from = t * size + fixed_ + i, to = t * count_ + i;
+            values[to] = std::min(joint[from], most);
+            variances[to] = spread[from] + now.counters_[i].noise;
+        }
+    }
 }
 
 template class AdaptiveJoint<JointFilter>;

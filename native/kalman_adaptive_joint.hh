@@ -41,6 +41,7 @@ class AdaptiveJoint {
     struct State {
         Increments increments;
         Width width;
+        Peak peak;
         double value = 0, since = 0, noise = 0, tests = 0, regressed = 0;
         double errors[2] = {0, 0}, squares[2] = {0, 0};  // alone, joint; walk, return
         bool known = false;

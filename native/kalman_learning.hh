@@ -91,6 +91,22 @@ struct Width {
     }
 };
 
+// The largest of the last 32 to 64 values.
+struct Peak {
+    double now = 0, before = 0;
+    int seen = 0;
+
+    void add(double value) {
+        if (++seen > 32) {
+            before = now;
+            now = value;
+            seen = 1;
+        }
+        now = std::max(now, value);
+    }
+    double value() const { return std::max(now, before); }
+};
+
 // A tick as it may be used: without a length it has the usual one and nothing was read in it.
 struct Clock {
     double usual = 0;
