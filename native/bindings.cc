@@ -22,6 +22,7 @@
 #include "perf_ticker.hh"
 #include "regions.hh"
 #include "trace_bindings.hh"
+#include "estimate_mixture_bindings.hh"
 #include "kalman_bindings.hh"
 #include "segments_bindings.hh"
 #include "user_read.hh"
@@ -325,6 +326,7 @@ NB_MODULE(_native, m) {
     bind_engine(m);
     bind_kalman(m);
     bind_segments(m);
+    bind_estimate_mixture(m);
     bind_workloads(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");

@@ -64,7 +64,7 @@ RUN_PROGRAMS = {"cc", "compare", "count", "phases", "profile", "record", "run", 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - RUN_PROGRAMS))
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
-    listed = {"machine": ["list"], "study": ["list"]}
+    listed = {"machine": ["list"], "study": ["list"], "bench": ["estimate", "--data", "a"]}
     recordings = {"show": ["a"], "convert": ["a", "b"], "report": ["a"], "serve": ["a"]}
     needed = (recordings | listed).get(command, [])
     outcome = gnomon(command, *needed, "--", "true")

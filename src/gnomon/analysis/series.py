@@ -39,6 +39,10 @@ SELECT time, event,
 FROM readings WHERE run = {run} GROUP BY time, event ORDER BY time
 """
 
+_OWN_SLICES = """
+SELECT time, event, sum(value) FROM readings WHERE run = {run} GROUP BY time, event ORDER BY time
+"""
+
 
 def slices_over_time(recording: Recording, events: set[str], *, run: int | None = None) -> Course:
     """Return the course of the events over one run, its places added up.
@@ -47,7 +51,9 @@ def slices_over_time(recording: Recording, events: set[str], *, run: int | None 
     slice, so that a late tick does not look like a burst.
     """
     chosen = run if run is not None else min((r.run for r in recording.runs), default=0)
-    rows = recording.sql(_SLICES.format(run=int(chosen))).fetchall()
+    # Where sets took turns, a reading is of its own slice and stands for those before it.
+    query = _OWN_SLICES if recording.provenance.sets else _SLICES
+    rows = recording.sql(query.format(run=int(chosen))).fetchall()
     times = sorted({time for time, _, _ in rows})
     if len(times) < 2:
         return Course({}, len(times))

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "say what changed between two versions of a program",
     "scale": "find out how events grow with a parameter",
     "record": "count events over time into a recording",
+    "state": "estimate every event at every tick of one run",
     "profile": "find out where in a program an event happens",
     "run": "run a program and collect the regions it marks",
     "phases": "find where a program's footprint or events change their course",
@@ -32,6 +33,7 @@ COMMANDS = {
     "serve": "show a report in a browser, live while a survey runs",
     "machine": "list and draw the simulated machines",
     "study": "carry out the experiments of published studies again",
+    "bench": "score estimators on counter series in which all is known",
     "cc": "compile a program so that its memory references can be traced",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from gnomon.recording.exporters import export
     from gnomon.recording.importers import ImportedData, import_file
     from gnomon.recording.model import (
+        Estimate,
         EventInfo,
         Provenance,
         Reading,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gnomon.recording.writer import RecordingWriter
 
 __all__ = [
+    "Estimate",
     "EventInfo",
     "ImportedData",
     "Provenance",

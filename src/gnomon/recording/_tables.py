@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import RecordingError
-from gnomon.recording.model import Reading, Sample, Status
+from gnomon.recording.model import Estimate, Reading, Sample, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ class Kind(Enum):
 
     INTEGER = "BIGINT"
     ADDRESS = "UBIGINT"
+    REAL = "DOUBLE"
     TEXT = "VARCHAR"
 
 
@@ -40,13 +41,13 @@ class Table:
 
     name: str
     columns: tuple[Column, ...]
-    check: Callable[[Sequence[tuple[Any, ...]]], str] = lambda _: ""
+    check: Callable[[Sequence[Sequence[Any]]], str] = lambda _: ""
 
 
 _SENSIBLE = {(status, not status.has_value) for status in Status}
 
 
-def _check_readings(columns: Sequence[tuple[Any, ...]]) -> str:
+def _check_readings(columns: Sequence[Sequence[Any]]) -> str:
     fields = dict(zip(Reading._fields, columns, strict=True))
     missing = [value is None for value in fields["value"]]
     for status, is_missing in set(zip(fields["status"], missing, strict=True)) - _SENSIBLE:
@@ -88,10 +89,38 @@ SAMPLES = Table(
         Column("run"),
     ),
 )
-TABLES = {table.name: table for table in (READINGS, SAMPLES)}
+
+
+def _check_estimates(columns: Sequence[Sequence[Any]]) -> str:
+    import numpy as np
+
+    fields = dict(zip(Estimate._fields, columns, strict=True))
+    for name in ("mean", "deviation", "low", "high"):
+        cells = np.asarray(fields[name], dtype=np.float64)
+        if not np.all((cells >= 0) & np.isfinite(cells)):
+            return f"a {name} is not a finite number from 0 on"
+    return ""
+
+
+ESTIMATES = Table(
+    "estimates",
+    (
+        Column("time"),
+        Column("event", Kind.TEXT),
+        Column("mean", Kind.REAL),
+        Column("deviation", Kind.REAL),
+        Column("low", Kind.REAL),
+        Column("high", Kind.REAL),
+        Column("run"),
+        Column("batch"),
+    ),
+    _check_estimates,
+)
+TABLES = {table.name: table for table in (READINGS, SAMPLES, ESTIMATES)}
 
 assert tuple(column.name for column in READINGS.columns) == Reading._fields
 assert tuple(column.name for column in SAMPLES.columns) == Sample._fields
+assert tuple(column.name for column in ESTIMATES.columns) == Estimate._fields
 
 
 class Buffer:
@@ -118,6 +147,13 @@ class Buffer:
             return
         try:
             columns = list(zip(*rows, strict=True))
+        except (TypeError, ValueError) as error:
+            raise self._refusal(f"a row does not fit the table ({error})") from None
+        self.append_columns(columns, len(rows))
+
+    def append_columns(self, columns: Sequence[Sequence[Any]], rows: int) -> None:
+        """Add rows that come as columns, which may be numpy arrays: all of them, or none."""
+        try:
             problem = self.table.check(columns)
             converted = [
                 self._convert(column, cells)
@@ -128,13 +164,16 @@ class Buffer:
         except (TypeError, ValueError) as error:
             problem = f"a row does not fit the table ({error})"
         if problem:
-            raise RecordingError(f"cannot record {self.table.name}: {problem}; nothing was added.")
+            raise self._refusal(problem)
         for number, (data, missing) in enumerate(converted):
             del self._data[number][self._rows :]
             del self._missing[number][self._rows :]
             self._data[number].extend(data)
             self._missing[number].extend(missing)
-        self._rows += len(rows)
+        self._rows += rows
+
+    def _refusal(self, problem: str) -> RecordingError:
+        return RecordingError(f"cannot record {self.table.name}: {problem}; nothing was added.")
 
     def arrays(self) -> dict[str, Any]:
         """Return the columns as numpy arrays; where NAME may lack values, NAME? says so."""
@@ -158,12 +197,17 @@ class Buffer:
         number = next(n for n, column in enumerate(self.table.columns) if column.name == name)
         return [self._texts[code] for code in dict.fromkeys(self._data[number][: self._rows])]
 
-    def _convert(self, column: Column, cells: tuple[Any, ...]) -> tuple[array[int], bytes]:
+    def _convert(self, column: Column, cells: Sequence[Any]) -> tuple[array[Any], bytes]:
         # array, unlike numpy, refuses a float instead of cutting it off.
         if column.kind is Kind.TEXT:
             return array("q", [self._code(cell) for cell in cells]), b""
         code = _TYPECODES[column.kind]
         if not column.optional:
+            kind = getattr(cells, "dtype", None)
+            if kind is not None:  # a numpy array, which must be of the kind already
+                if kind.char != _NUMPY_CODES[code]:
+                    raise TypeError(f"{column.name} is an array of {kind}")
+                return array(code, cells.tobytes()), b""  # type: ignore[attr-defined]
             return array(code, cells), b""
         return (
             array(code, [0 if cell is None else cell for cell in cells]),
@@ -180,7 +224,8 @@ class Buffer:
         return code
 
 
-_TYPECODES = {Kind.INTEGER: "q", Kind.ADDRESS: "Q", Kind.TEXT: "q"}
+_NUMPY_CODES = {"q": "l", "Q": "L", "d": "d"}
+_TYPECODES = {Kind.INTEGER: "q", Kind.ADDRESS: "Q", Kind.REAL: "d", Kind.TEXT: "q"}
 
 
 def clean(text: str) -> str:

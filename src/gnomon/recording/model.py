@@ -69,6 +69,23 @@ class Sample(NamedTuple):
     run: int = 0
 
 
+class Estimate(NamedTuple):
+    """What an event is estimated to have counted in the tick that ended at `time`.
+
+    `low` to `high` is a 90 % interval. All of them are counts, as the values of readings
+    are, over all places together; where the event was read, they are what was read.
+    """
+
+    time: int
+    event: str
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    run: int = 0
+    batch: int = 0
+
+
 class Total(NamedTuple):
     """What one event counted in one place over a whole run.
 
@@ -132,7 +149,9 @@ class Provenance:
     """Where a recording comes from, enough to doubt it or to repeat it.
 
     `plan` has a line a batch of a survey, its source and the events counted together; each
-    of them was to be run `repeat` times.
+    of them was to be run `repeat` times. Where sets of events took turns as gnomon told
+    them to, `always` has the events that were counted all the time, `sets` a line a set,
+    and `model` says what estimated the rest.
     """
 
     source: str
@@ -154,3 +173,6 @@ class Provenance:
     repeat: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     imported_from: str = ""
+    always: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    model: str = ""

@@ -18,16 +18,16 @@ from gnomon.recording._folder import (
 )
 from gnomon.recording._header import Header, Part, read_header
 from gnomon.recording._parquet import connect, merge_parts, write_part
-from gnomon.recording._tables import READINGS, SAMPLES, TABLES, Buffer
+from gnomon.recording._tables import ESTIMATES, READINGS, SAMPLES, TABLES, Buffer
 from gnomon.recording.model import EventInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
-    from gnomon.recording.model import Provenance, Reading, RunInfo, Sample
+    from gnomon.recording.model import Estimate, Provenance, Reading, RunInfo, Sample
 
 _MERGE_AT = 32
 """How many small parts may gather before they become one larger part."""
@@ -120,6 +120,17 @@ class RecordingWriter:
     def append_samples(self, samples: Iterable[Sample]) -> None:
         """Take samples, under the same rules as readings."""
         self._append(SAMPLES.name, samples)
+
+    def append_estimates(self, estimates: Iterable[Estimate]) -> None:
+        """Take estimates, under the same rules as readings."""
+        self._append(ESTIMATES.name, estimates)
+
+    def append_estimate_columns(self, columns: Sequence[Any]) -> None:
+        """Take estimates as the columns of their table: at 50 Hz rows would cost too much."""
+        self._check_open()
+        buffer = self._state.buffers[ESTIMATES.name]
+        buffer.append_columns(columns, len(columns[0]))
+        self._flush_when_due(buffer)
 
     def add_event(self, event: EventInfo) -> None:
         """Declare a further event, or describe one anew."""
@@ -224,8 +235,11 @@ class RecordingWriter:
             buffer.append(chunk)
             if len(buffer) >= self._flush_rows:
                 self.flush()
+        self._flush_when_due(self._state.buffers[name])
+
+    def _flush_when_due(self, buffer: Buffer) -> None:
         waited = time.monotonic() - self._flushed_at
-        if len(self._state.buffers[name]) and waited >= self._flush_seconds:
+        if len(buffer) >= self._flush_rows or (len(buffer) and waited >= self._flush_seconds):
             self.flush()
 
     def _check_open(self) -> None:

@@ -164,6 +164,72 @@ class Counting(Protocol):
     ) -> None: ...
 
 
+class Turn(NamedTuple):
+    """What one set, and what is always on, counted from `start` to `time`, in ns.
+
+    The readings are of this turn alone. One whose event was not on its counter all the
+    time has no value.
+    """
+
+    start: int
+    time: int
+    chosen: int
+    readings: tuple[Reading, ...]
+
+
+class Rotation(Protocol):
+    """A measurement in which sets of events take turns as they are told to.
+
+    Only one set is open to be counted at a time, with what is always on: the kernel never
+    has to share out counters by itself.
+    """
+
+    warnings: list[str]
+
+    def turns(
+        self, interval: int, choose: Callable[[], int], until: Callable[[], bool]
+    ) -> Iterator[Turn]:
+        """Start, then yield a turn each interval (in ns), the last one when counting stops.
+
+        `choose` is asked which set comes next when a turn ends, before that turn is
+        yielded: the next one must not wait for what is done with the last. The first turn
+        is that of the set which the rotation was opened with.
+        """
+        ...
+
+    def interrupt(self, signal: int) -> None:
+        """Pass a signal on to a command that this rotation started."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; may be called again."""
+        ...
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """What is counted or was refused, with the modifiers that it was opened with."""
+        ...
+
+    @property
+    def refused(self) -> tuple[Reading, ...]:
+        """A reading without value for each event that cannot be counted, saying why."""
+        ...
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the command ended, as a shell would say it; None while it runs or without one."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
 @runtime_checkable
 class OwnTime(Protocol):
     """A counting whose time is not that of this host: it passes while it is waited for."""
@@ -219,6 +285,17 @@ class Source(Protocol):
 
     def provenance(self, target: Target) -> Provenance:
         """Return where recordings of this source come from."""
+        ...
+
+
+@runtime_checkable
+class Rotates(Protocol):
+    """A source whose counters can be handed from one set of events to another at any time."""
+
+    def open_sets(
+        self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
+    ) -> Rotation:
+        """Set up sets that take turns, beginning with `first`, beside what is always on."""
         ...
 
 

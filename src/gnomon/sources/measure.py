@@ -13,7 +13,16 @@ from types import FrameType
 
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
-from gnomon.sources.base import Command, Counting, Cpus, OwnTime, Snapshot, Source, Target
+from gnomon.sources.base import (
+    Command,
+    Counting,
+    Cpus,
+    OwnTime,
+    Rotation,
+    Snapshot,
+    Source,
+    Target,
+)
 from gnomon.units import utc_now
 
 Sink = Callable[[Iterable[Reading]], None]
@@ -38,9 +47,9 @@ class Stopper:
 
     def __init__(self) -> None:
         self.requested = False
-        self._counting: Counting | None = None
+        self._counting: Counting | Rotation | None = None
 
-    def watch(self, counting: Counting | None) -> None:
+    def watch(self, counting: Counting | Rotation | None) -> None:
         """Tell which counting a signal is meant for."""
         self._counting = counting
 

@@ -78,6 +78,7 @@ class Estimates:
 
     `mean` is the value to show, `low` to `high` its 90 % interval, `deviation` its standard
     deviation. Where an event was read, all of them are what was read, and the deviation is 0.
+    Of an event that was never read nothing is known: all of them are NaN.
     """
 
     mean: Array
@@ -87,6 +88,13 @@ class Estimates:
 
     def __len__(self) -> int:
         return len(self.mean)
+
+    @classmethod
+    def nothing(cls, events: int) -> Self:
+        """The estimates of a run without ticks."""
+        import numpy as np
+
+        return cls(*np.empty((4, 0, events)))
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
@@ -155,4 +163,6 @@ def _asked(
         if when[row] or row == len(readings) - 1:
             parts.append(filter_.recent(waiting))
             waiting = 0
+    if not parts:
+        return Estimates.nothing(len(readings.layout))
     return Estimates.joined(parts)

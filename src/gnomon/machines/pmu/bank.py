@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.events.registers import Virtual64
-from gnomon.machines.pmu.programming import Turns
+from gnomon.machines.pmu.programming import ToldTurns, Turns
 
 if TYPE_CHECKING:
     from gnomon.machines.pmu.model import Pmu
@@ -86,10 +86,11 @@ class Bank:
         *,
         now: int = 0,
         seed: int = 1,
+        turns: Turns | ToldTurns | None = None,
     ) -> None:
         self._pmu = pmu
         self._look = look
-        self._turns = Turns(pmu, groups)
+        self._turns = Turns(pmu, groups) if turns is None else turns
         self._random = random.Random(f"{seed} turns of {pmu.name}")
         self._lines = {each.label: _Line(each) for group in groups for each in group}
         self._now = self._started = now

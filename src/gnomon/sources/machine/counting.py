@@ -110,9 +110,11 @@ class MachineCounting(Closing):
             except CommandError:
                 self.close()
                 raise
-            pmu, seed = self._bench.pmu, self._bench.seed
-            self._bank = Bank(pmu, self._groups, self._run.look, seed=seed)
+            self._bank = self._make_bank()
             self._state = "running"
+
+    def _make_bank(self) -> Bank:
+        return Bank(self._bench.pmu, self._groups, self._run.look, seed=self._bench.seed)
 
     def read(self) -> Snapshot:
         """Return what was counted since the start."""

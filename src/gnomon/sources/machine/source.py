@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.pmu.model import Pmu
     from gnomon.machines.program import Program
+    from gnomon.sources.machine.rotation import MachineRotation
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
 
@@ -119,6 +120,14 @@ class MachineSource:
     ) -> MachineCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
         return MachineCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
+
+    def open_sets(
+        self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
+    ) -> MachineRotation:
+        """Set up sets that take turns, beginning with `first`, beside what is always on."""
+        from gnomon.sources.machine.rotation import MachineRotation
+
+        return MachineRotation(always, sets, prepare(self._bench, target), self._bench, first=first)
 
     def open_program(
         self, groups: Sequence[Group], program: Program, *, exact: bool = False

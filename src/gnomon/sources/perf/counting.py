@@ -26,12 +26,12 @@ from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.places import Place, places
 from gnomon.sources.perf.reasons import Reason, explain
 
-_UNREADABLE = 2**64 - 1
+UNREADABLE = 2**64 - 1
 _NAP = 0.2  # seconds between looks at what an interval recording has gathered
 
 
 @dataclass(slots=True)
-class _Slot:
+class Slot:
     """Events opened as a unit in one place."""
 
     group: _native.Group
@@ -57,7 +57,7 @@ class PerfCounting(Closing):
         self._has_core_pmu = has_core_pmu
         self._exact = exact
         self._asked = tuple(request for group in groups for request in group)
-        self._slots: list[_Slot] = []
+        self._slots: list[Slot] = []
         self._limited: dict[str, Request] = {}  # those opened with fewer rights than asked
         self._refused: dict[str, tuple[Request, Reason]] = {}
         self._state = "ready"
@@ -65,8 +65,7 @@ class PerfCounting(Closing):
         self._ticker: _native.Ticker | None = None
         self._subject = Subject(target)
         try:
-            for group in _fewer_reads(groups):
-                self._open_group(group)
+            self._open_groups(groups)
             if exact:
                 self._refuse_the_inexact()
         except BaseException:
@@ -74,6 +73,10 @@ class PerfCounting(Closing):
             raise
 
     # Setting up
+
+    def _open_groups(self, groups: Sequence[Group]) -> None:
+        for group in _fewer_reads(groups):
+            self._open_group(group)
 
     def _open_group(self, group: Group) -> None:
         for request in group:
@@ -135,7 +138,7 @@ class PerfCounting(Closing):
                 members.remove(culprit)
                 continue
             effective = tuple(self._as_opened(r, user_only=user_only) for r in members)
-            self._slots.append(_Slot(native, effective, place))
+            self._slots.append(Slot(native, effective, place))
             return
 
     def _spec(self, request: Request, place: Place, *, user_only: bool) -> _native.EventSpec:
@@ -197,7 +200,7 @@ class PerfCounting(Closing):
                 continue
             leader = leader or native
             effective = self._as_opened(request, user_only=user_only)
-            self._slots.append(_Slot(native, (effective,), place))
+            self._slots.append(Slot(native, (effective,), place))
 
     def _only_user_allowed(self, error: int, request: Request, *, user_only: bool) -> bool:
         return (
@@ -317,7 +320,7 @@ class PerfCounting(Closing):
                     ) from None
                 if error.errno != errno.ENODATA:
                     raise GnomonError(f"the counters cannot be read: {error.strerror}.") from None
-                words.extend([_UNREADABLE] * (len(slot.requests) + 2))
+                words.extend([UNREADABLE] * (len(slot.requests) + 2))
         return self._interpret(words)
 
     def _interpret(self, words: Sequence[int]) -> Snapshot:
@@ -326,7 +329,7 @@ class PerfCounting(Closing):
         at = 1
         for slot in self._slots:
             enabled, running = words[at], words[at + 1]
-            lost = enabled == _UNREADABLE  # a pinned group that lost its counter
+            lost = enabled == UNREADABLE  # a pinned group that lost its counter
             if lost:
                 enabled = running = 0
             never_on = lost or (enabled > 0 and running == 0)

@@ -19,6 +19,7 @@ from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
+    from gnomon.sources.perf.rotation import PerfRotation
     from gnomon.sources.perf.sampling import PerfSampler
     from gnomon.sources.sampling import Sampling
 
@@ -91,6 +92,16 @@ class PerfSource:
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""
         return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu, exact=exact)
+
+    def open_sets(
+        self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
+    ) -> PerfRotation:
+        """Set up sets that take turns, beginning with `first`, beside what is always on."""
+        from gnomon.sources.perf.rotation import PerfRotation
+
+        return PerfRotation(
+            always, sets, target, self.host, has_core_pmu=self.has_core_pmu, first=first
+        )
 
     def sample(
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128

@@ -14,6 +14,7 @@ from gnomon.views.report.topology import topology_sections
 
 if TYPE_CHECKING:
     from gnomon.analysis.compare.result import Comparison
+    from gnomon.analysis.estimate.state import State
     from gnomon.analysis.phases.model import PhasesResult
     from gnomon.analysis.scaling.result import Scaling
     from gnomon.analysis.survey.result import SurveyResult
@@ -57,6 +58,14 @@ def phases_page(result: PhasesResult) -> Page:
     origins = () if result.provenance is None else (result.provenance,)
     name = command_text(result.provenance) if result.provenance else "a series"
     return page_of(f"Phases of {name}", phases_sections(result), origins, result.warnings)
+
+
+def state_page(result: State) -> Page:
+    """Return the report of the state of a run."""
+    from gnomon.views.report.state import state_sections
+
+    title = f"State of {command_text(result.provenance)}"
+    return page_of(title, state_sections(result), (result.provenance,), result.warnings)
 
 
 def page_of(
@@ -111,6 +120,9 @@ def facts(provenance: Provenance) -> tuple[tuple[str, str], ...]:
         ("kernel", provenance.kernel),
         ("recorded", provenance.created),
         ("interval", interval),
+        ("always counted", ", ".join(provenance.always)),
+        ("sets", str(len(provenance.sets) or "")),
+        ("estimated by", provenance.model),
         ("seed", "" if provenance.seed is None else str(provenance.seed)),
         ("settings", " ".join(f"{k}={v}" for k, v in provenance.environment.items())),
         ("gnomon", provenance.gnomon),
@@ -175,6 +187,12 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
 
         result = survey_of(recording)
         return list(survey_sections(result)), list(result.warnings)
+    if recording.provenance.sets:
+        from gnomon.analysis.estimate.recorded import state_of
+        from gnomon.views.report.state import state_sections
+
+        state = state_of(recording)
+        return list(state_sections(state)), list(state.warnings)
     from gnomon.views.report.counts import count_sections
 
     return list(count_sections(recording)), list(recording.warnings)

@@ -7,10 +7,17 @@ from html import escape
 from typing import Any
 
 from gnomon.analysis.compare.result import Comparison
+from gnomon.analysis.estimate.state import State
 from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.scaling.result import Scaling
 from gnomon.analysis.survey.result import SurveyResult
-from gnomon.views.report.assemble import compare_page, phases_page, scale_page, survey_page
+from gnomon.views.report.assemble import (
+    compare_page,
+    phases_page,
+    scale_page,
+    state_page,
+    survey_page,
+)
 from gnomon.views.report.page import DataTable, Page, Section
 
 _ROWS = 25
@@ -19,6 +26,7 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     Comparison: compare_page,
     PhasesResult: phases_page,
     Scaling: scale_page,
+    State: state_page,
     SurveyResult: survey_page,
 }
 

@@ -45,6 +45,8 @@ class JointKalman:
 
     def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
         """Every tick from the whole run, with the parameters of the whole run."""
+        if not len(readings):
+            return Estimates.nothing(len(readings.layout))
         filter_ = replace(self, memory=FOREVER)._begin(readings.layout, calibration)
         for row in range(len(readings)):
             filter_.push(readings.tick(row))

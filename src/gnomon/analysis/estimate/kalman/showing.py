@@ -20,7 +20,7 @@ class Shown:
     """How values on the scale of a filter become estimates.
 
     `widths` are factors of standard deviations, `known` is 1 for events that were ever read:
-    the others are shown as 0.
+    of the others nothing is known.
     """
 
     transform: Transform
@@ -34,7 +34,7 @@ class Shown:
         """Return estimates of ticks (row a tick); what was read stands for itself."""
         import numpy as np
 
-        length = seconds[:, None] * (self.known > 0)
+        length = seconds[:, None] * np.where(self.known > 0, 1.0, np.nan)
         half = _NORMAL * self.widths * np.sqrt(variances)
         back = self.transform.back
         shown = self.transform.expected(values, variances) if self.unbiased else back(values)

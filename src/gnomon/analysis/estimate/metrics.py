@@ -1,0 +1,143 @@
+"""Metrics over estimates: ratios and rates of every tick and of the run, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gnomon.events.formula.dimensions import parse_unit
+from gnomon.events.metrics import BoundMetric, load_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gnomon.analysis.estimate.model import Estimates, Flags, Layout, Tick
+    from gnomon.analysis.estimate.state import State
+    from gnomon.events.presets import PresetTable
+    from gnomon.recording.model import EventInfo, Provenance
+
+_WIDTH = 1.645
+"""Standard deviations on either side that hold 90 % of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricState:
+    """A metric over a run, with a 90 % interval, and its course; None where it has no value."""
+
+    name: str
+    title: str
+    unit: str
+    value: float | None
+    low: float | None
+    high: float | None
+    values: tuple[float | None, ...] = ()
+    lows: tuple[float | None, ...] = ()
+    highs: tuple[float | None, ...] = ()
+
+
+def metrics_of(state: State) -> tuple[MetricState, ...]:
+    """Return all metrics that the events of a run allow."""
+    import numpy as np
+
+    readings, layout = state.readings, state.readings.layout
+    seen = [place for place, total in enumerate(state.totals.mean) if np.isfinite(total)]
+    counts = {name: readings.fixed[:, i] for i, name in enumerate(layout.fixed)}
+    variances = {name: np.zeros(len(readings)) for name in layout.fixed}
+    totals = {name: np.array([column.sum()]) for name, column in counts.items()}
+    doubts = {name: np.zeros(1) for name in layout.fixed}
+    for place in seen:
+        name = layout.events[place]
+        counts[name] = state.estimates.mean[:, place]
+        variances[name] = state.estimates.deviation[:, place] ** 2
+        totals[name] = state.totals.mean[place : place + 1]
+        doubts[name] = state.totals.deviation[place : place + 1] ** 2
+    constants = _constants(state.provenance)
+    seconds = np.array([state.seconds])
+    found = []
+    for bound in bound_metrics(state.provenance, state.events, counts):
+        ticks = bound.formula.evaluate_rows_with_variance(
+            {**counts, "time": readings.seconds, **constants}, variances
+        )
+        run = bound.formula.evaluate_rows_with_variance(
+            {**totals, "time": seconds, **constants}, doubts
+        )
+        whole = [cells[0] for cells in _interval(run.value, run.variance)]
+        course = _interval(ticks.value, ticks.variance)
+        about = bound.metric
+        found.append(MetricState(about.name, about.title, about.unit.text, *whole, *course))
+    return tuple(found)
+
+
+def metrics_now(
+    metrics: Sequence[BoundMetric],
+    layout: Layout,
+    tick: Tick,
+    now: Estimates,
+    seen: Flags,
+    provenance: Provenance,
+) -> tuple[MetricState, ...]:
+    """Return metrics of one tick, which is the last of some estimates, over events seen so far."""
+    counts = {name: tick.fixed[i : i + 1] for i, name in enumerate(layout.fixed)}
+    variances = {name: tick.fixed[i : i + 1] * 0 for i, name in enumerate(layout.fixed)}
+    for place in seen.nonzero()[0]:
+        name = layout.events[place]
+        counts[name] = now.mean[-1:, place]
+        variances[name] = now.deviation[-1:, place] ** 2
+    found = []
+    for bound in metrics:
+        result = bound.formula.evaluate_rows_with_variance(
+            {**counts, "time": [tick.seconds], **_constants(provenance)}, variances
+        )
+        cells = [each[0] for each in _interval(result.value, result.variance)]
+        about = bound.metric
+        found.append(MetricState(about.name, about.title, about.unit.text, *cells))
+    return tuple(found)
+
+
+def bound_metrics(
+    provenance: Provenance, events: Sequence[EventInfo], available: Iterable[str]
+) -> tuple[BoundMetric, ...]:
+    """Return the metrics that can be had of some events."""
+    units = {info.name: parse_unit(info.unit) for info in events if info.unit}
+    presets = _presets(provenance)
+    return load_metrics().applicable(frozenset(available), presets=presets, units=units)
+
+
+def _presets(origin: Provenance) -> PresetTable:
+    from gnomon.events.presets import load_presets
+
+    if origin.source == "machine" and origin.machine:
+        from gnomon.errors import GnomonError
+        from gnomon.sources.machine import MachineSource
+
+        try:
+            return MachineSource(origin.machine).preset_table()
+        except GnomonError:  # a recording of a machine that is not here
+            pass
+    return load_presets()
+
+
+def _constants(provenance: Provenance) -> dict[str, float | None]:
+    return {"cpus": float(provenance.cpus) or None}
+
+
+Cells = tuple[float | None, ...]
+
+
+def _interval(values: object, variances: object) -> tuple[Cells, Cells, Cells]:
+    """Return values with both ends of their intervals; None where there is none."""
+    import numpy as np
+
+    middle = np.atleast_1d(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
+    variance = np.ma.filled(np.ma.asarray(variances, dtype=float), np.nan)
+    variance = np.broadcast_to(np.atleast_1d(variance), middle.shape)
+    half = _WIDTH * np.sqrt(np.maximum(variance, 0))
+    low = np.where(middle >= 0, np.maximum(middle - half, 0), middle - half)
+    return _cells(middle), _cells(low), _cells(middle + half)
+
+
+def _cells(values: object) -> Cells:
+    import numpy as np
+
+    array = np.asarray(values, dtype=float)
+    return tuple(float(v) if np.isfinite(v) else None for v in array)

@@ -1,0 +1,98 @@
+"""The analogue mixture: many simple guesses of each unread count, weighted by their record.
+
+Programs come back to what they did before, and the fixed counters tell when: the best guess of
+an unread count is what was read of the same event in ticks whose fixed counters looked alike.
+Which notion of alike, how many such ticks, whether counts or rates, or after all the last
+readings: for each event that is decided by how well the guesses met readings that had been
+hidden from them. A reading unlike anything guessed before is taken for its whole rotation, as
+linear scaling does: nothing is known yet about what has begun. The kernel is in
+native/estimate_*.cc.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.estimate.model import Estimates, Filter, Layout, Readings, Tick
+
+if TYPE_CHECKING:
+    from gnomon._native import Mixture
+    from gnomon.analysis.estimate.model import Array
+
+
+class AnalogueMixture:
+    """Estimates by analogy, with the guesses weighted by their errors on hidden readings."""
+
+    def __init__(self, name: str = "analogues") -> None:
+        self.name = name
+
+    def begin(self, layout: Layout, calibration: Readings | None = None) -> Filter:
+        """A filter; a calibration gives it analogues and weights to begin with."""
+        from gnomon._native import Mixture, MixtureOptions
+
+        mixture = Mixture(len(layout), len(layout.fixed), MixtureOptions())
+        if calibration is not None:
+            mixture.calibrate(_table(calibration.fixed), _table(calibration.counts))
+        return MixtureFilter(mixture, len(layout))
+
+    def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
+        """Every tick of a run that is over, from readings before and after it."""
+        import numpy as np
+
+        from gnomon._native import MixtureOptions, smooth_mixture
+
+        del calibration
+        result = np.empty((4, len(readings), len(readings.layout)))
+        smooth_mixture(
+            _table(readings.fixed),
+            _table(readings.counts),
+            np.ascontiguousarray(readings.ends_rotation),
+            MixtureOptions(),
+            result,
+        )
+        return Estimates(*result)
+
+
+class MixtureFilter:
+    """The mixture at work."""
+
+    def __init__(self, mixture: Mixture, events: int) -> None:
+        self._mixture = mixture
+        self._events = events
+
+    def push(self, tick: Tick) -> None:
+        """Take in the next tick."""
+        self._mixture.push(_row(tick.fixed), _row(tick.counts), tick.ends_rotation)
+
+    def recent(self, ticks: int) -> Estimates:
+        """The last ticks."""
+        import numpy as np
+
+        result = np.empty((4, ticks, self._events))
+        self._mixture.recent(result)
+        return Estimates(*result)
+
+    def ahead(self, ticks: int) -> Estimates:
+        """The next ticks."""
+        import numpy as np
+
+        result = np.empty((4, ticks, self._events))
+        self._mixture.ahead(result)
+        return Estimates(*result)
+
+    @property
+    def refused(self) -> tuple[int, ...]:
+        """How many readings of each event were no counts (infinite or negative)."""
+        return tuple(self._mixture.refused)
+
+
+def _row(values: Array) -> Array:
+    import numpy as np
+
+    return np.ascontiguousarray(values, dtype=float)
+
+
+def _table(values: Array) -> Array:
+    import numpy as np
+
+    return np.ascontiguousarray(values, dtype=float)

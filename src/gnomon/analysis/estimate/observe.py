@@ -1,0 +1,292 @@
+"""Observing a run: sets take turns, readings are kept, and every event is estimated at once.
+
+    state = observe(["./program"], "cache-misses,branch-misses,...", interval="20ms")
+    print(state["cache-misses"].total)
+
+What is read goes into the recording as it is, what is estimated beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.estimate.gather import Gatherer
+from gnomon.analysis.estimate.metrics import MetricState, bound_metrics, metrics_now
+from gnomon.analysis.estimate.models import find_model
+from gnomon.analysis.estimate.schedule import ORDER, find_order
+from gnomon.analysis.estimate.sets import Sets, plan_sets
+from gnomon.analysis.estimate.state import State
+from gnomon.errors import GnomonError, NotSupportedError, UsageError
+from gnomon.events.model import Request
+from gnomon.events.syntax import parse_events
+from gnomon.recording.model import RunInfo
+from gnomon.sources import find_source
+from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
+from gnomon.sources.measure import Stopper, event_infos
+from gnomon.units import parse_duration, utc_now
+
+if TYPE_CHECKING:
+    from gnomon.analysis.estimate.model import Model, Tick
+    from gnomon.analysis.estimate.schedule import Order
+    from gnomon.events.metrics import BoundMetric
+    from gnomon.recording.model import EventInfo, Provenance
+    from gnomon.sources.base import Rotation, Source, Target, Turn
+
+INTERVAL = "20ms"
+SIMULATED_INTERVAL = "20us"  # simulated programs take milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What stays the same while a run is watched."""
+
+    provenance: Provenance
+    events: tuple[EventInfo, ...]
+    metrics: tuple[BoundMetric, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A tick that was just over, for those who watch."""
+
+    turn: Turn
+    tick: Tick
+    gathered: Gatherer
+    scene: Scene
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a simulated machine that is watched."""
+        return self.scene.provenance.simulated
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of events that are no plain counts."""
+        return {info.name: info.unit for info in self.scene.events if info.unit}
+
+    def metrics(self) -> tuple[MetricState, ...]:
+        """Return the metrics of this tick."""
+        scene, gathered = self.scene, self.gathered
+        now, seen = gathered.now(), gathered.seen
+        return metrics_now(scene.metrics, gathered.layout, self.tick, now, seen, scene.provenance)
+
+
+OnTick = Callable[[Moment], None]
+Watcher = Callable[["Turn", "Tick"], None]
+
+
+def observe(
+    command: Sequence[str] | Target,
+    events: str | None = None,
+    *,
+    interval: str | int | None = None,
+    duration: str | float | None = None,
+    always: str | None = None,
+    registers: int | None = None,
+    order: str = ORDER,
+    weights: Mapping[str, float] | None = None,
+    model: str | Model = "default",
+    seed: int = 1,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    source: Source | str | None = None,
+    on_tick: OnTick | None = None,
+) -> State:
+    """Read many events with few counters in one run, and estimate each of them in every tick.
+
+    `events` is a list as on the command line, or `all`; without one it is what the source
+    counts by default. Sets of events take turns, one an `interval` of 20 ms (on a simulated machine
+    20 us of its time). `always` names the events that are counted all the time; without it
+    they are chosen. `registers` limits how many others are counted at a time. `order` says
+    which set comes next, and `weights` how much events matter to it. With `output` readings
+    and estimates are recorded there.
+    """
+    target = as_target(command)
+    source = find_source(source or "perf") if source is None or isinstance(source, str) else source
+    step = tick_length(interval, source)
+    sets = _countable(source, _plan(source, events, always, registers), target, registers)
+    chooser = find_order(order, sets.layout, seed=seed, weights=weights)
+    chosen = find_model(model) if isinstance(model, str) else model
+    provenance = replace(
+        source.provenance(target),
+        interval=step,
+        always=sets.layout.fixed,
+        sets=sets.texts,
+        model=chosen.name,
+    )
+    with ExitStack() as stack:
+        rotation = stack.enter_context(open_rotation(source, sets, target, chooser.choose()))
+        infos = event_infos(rotation.requests)
+        writer = None
+        if output is not None:
+            from gnomon.recording import RecordingWriter
+
+            writer = stack.enter_context(
+                RecordingWriter(output, provenance, infos, overwrite=overwrite)
+            )
+        gathered = Gatherer(sets.layout, chosen, writer)
+        limit = (
+            parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
+        )
+        watcher = None
+        if on_tick is not None:
+            watcher = _watcher(on_tick, provenance, infos, gathered)
+        outcome = follow(rotation, gathered, chooser, target, step, limit, watcher)
+        warnings = (*sets.warnings, *outcome.warnings)
+        if writer is not None:
+            writer.add_run(outcome.run)
+            for text in warnings:
+                writer.warn(text)
+    return State(
+        provenance=provenance,
+        events=infos,
+        ends=tuple(end - outcome.run.start for end in gathered.ends),
+        readings=gathered.readings,
+        estimates=gathered.estimates,
+        totals=gathered.totals(),
+        run=outcome.run,
+        warnings=warnings,
+        interrupted=outcome.interrupted,
+        failed=outcome.failed,
+        path=str(writer.path) if writer is not None else "",
+        cost=_cost(gathered, outcome.run, source),
+    )
+
+
+def _plan(source: Source, events: str | None, always: str | None, registers: int | None) -> Sets:
+    requests = _requests(source, events)
+    if not requests:
+        raise NotSupportedError(
+            "nothing can be counted here: `gnomon doctor` tells why; "
+            "--on MACHINE counts on a simulated machine."
+        )
+    held: list[Request] | None = None
+    if always is not None:
+        found = parse_events(always, source.resolve) if always != "none" else ()
+        held = [request for group in found for request in group]
+    return plan_sets(source, requests, always=held, registers=registers)
+
+
+def _watcher(
+    on_tick: OnTick, provenance: Provenance, infos: tuple[EventInfo, ...], gathered: Gatherer
+) -> Watcher:
+    layout = gathered.layout
+    metrics = bound_metrics(provenance, infos, (*layout.fixed, *layout.events))
+    scene = Scene(provenance, infos, metrics)
+    return lambda turn, tick: on_tick(Moment(turn, tick, gathered, scene))
+
+
+def _requests(source: Source, events: str | None) -> list[Request]:
+    if events == "all":
+        proved = source.availability([Request(event) for event in source.events()])
+        return [Request(each.event) for each in proved if each.countable]
+    groups = source.default_events() if events is None else parse_events(events, source.resolve)
+    return [request for group in groups for request in group]
+
+
+def _countable(source: Source, sets: Sets, target: Target, registers: int | None) -> Sets:
+    """Return the sets without the events that this target has no counts of."""
+    with open_rotation(source, sets, target) as rotation:
+        refused = {reading.event for reading in rotation.refused}
+        warnings = tuple(rotation.warnings)
+    if not refused:
+        return sets
+    rest = [r for r in sets.requests if r.label not in refused]
+    fixed = [r for r in sets.fixed if r.label not in refused]
+    again = plan_sets(source, rest, always=fixed, registers=registers)
+    return replace(again, warnings=(*sets.warnings, *warnings))
+
+
+def open_rotation(source: Source, sets: Sets, target: Target, first: int = 0) -> Rotation:
+    """Set up the sets on a source."""
+    if not isinstance(source, Rotates):
+        raise UsageError(f"{source.name} counts whole runs only: sets cannot take turns on it.")
+    always = (*sets.fixed, *sets.free)
+    rotation = source.open_sets(always, sets.sets, target, first=first)
+    if len(rotation.refused) == len(rotation.requests):
+        reasons = "; ".join(rotation.warnings)
+        rotation.close()
+        raise NotSupportedError(f"none of the events can be counted: {reasons}.")
+    return rotation
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run went: when, how it ended, and what is to be said about it."""
+
+    run: RunInfo
+    warnings: tuple[str, ...]
+    interrupted: bool
+    failed: bool
+
+
+def follow(
+    rotation: Rotation,
+    gathered: Gatherer,
+    order: Order,
+    target: Target,
+    interval: int,
+    duration: float | None = None,
+    watcher: Watcher | None = None,
+) -> Outcome:
+    """Carry a rotation out to its end; what stops it early is a warning, if anything was read."""
+    started_at = utc_now(milliseconds=True)
+    own = rotation if isinstance(rotation, OwnTime) else None
+    clock = time.monotonic_ns if own is None else own.clock
+    start = clock()
+    deadline = None if duration is None else start + round(duration * 1e9)
+    waits = isinstance(target, Command) or (isinstance(target, Cpus) and bool(target.command))
+    failure = ""
+    with Stopper().installed() as stopper:
+        stopper.watch(rotation)
+
+        def over() -> bool:
+            # A command that was interrupted is waited for, so that its last counts are not lost.
+            stopped = stopper.requested and not waits
+            return stopped or (deadline is not None and clock() >= deadline)
+
+        try:
+            for turn in rotation.turns(interval, order.choose, over):
+                tick = gathered.take(turn)
+                if tick is None:
+                    continue
+                order.note(tick)
+                if watcher is not None:
+                    watcher(turn, tick)
+        except GnomonError as error:
+            if not gathered.ends:
+                raise
+            failure = f"the source stopped early: {error}"
+        finally:
+            stopper.watch(None)
+        gathered.finish()
+        began = start if gathered.start is None else gathered.start
+        run = RunInfo(0, 0, began, clock(), rotation.exit_status, started_at)
+        warnings = [*rotation.warnings, *gathered.intake.warnings, *filter(None, [failure])]
+        return Outcome(run, tuple(dict.fromkeys(warnings)), stopper.requested, bool(failure))
+
+
+def _cost(gathered: Gatherer, run: RunInfo, source: Source) -> float | None:
+    """Return the share of a CPU that we took; simulated time is not ours to compare with."""
+    if source.simulated or run.end <= run.start:
+        return None
+    return gathered.taken / ((run.end - run.start) / 1e9)
+
+
+def tick_length(interval: str | int | None, source: Source) -> int:
+    """Return the length of a tick in ns."""
+    if interval is None:
+        interval = SIMULATED_INTERVAL if source.simulated else INTERVAL
+    return parse_duration(interval) if isinstance(interval, str) else interval
+
+
+def as_target(command: Sequence[str] | Target) -> Target:
+    """Return a command given as words as a target."""
+    if isinstance(command, str):
+        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
+    return Command(tuple(command)) if isinstance(command, Sequence) else command

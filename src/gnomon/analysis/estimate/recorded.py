@@ -1,0 +1,146 @@
+"""The state of a run from its recording: as it was estimated then, or estimated anew."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.estimate.model import Estimates, Layout, Readings, causal
+from gnomon.analysis.estimate.models import find_model
+from gnomon.analysis.estimate.state import State
+from gnomon.analysis.estimate.totals import run_totals
+from gnomon.errors import UsageError
+from gnomon.events.syntax import split_items
+from gnomon.recording import Recording
+from gnomon.recording.model import RunInfo
+
+if TYPE_CHECKING:
+    from gnomon.analysis.estimate.model import Array, Model
+
+
+def estimate(
+    recording: str | os.PathLike[str] | Recording,
+    *,
+    model: str | Model = "default",
+    smooth: bool = True,
+    run: int | None = None,
+) -> State:
+    """Estimate a recorded run anew, from all its readings at once unless `smooth` is False."""
+    state = state_of(recording, run=run)
+    chosen = find_model(model) if isinstance(model, str) else model
+    estimates = chosen.smooth(state.readings) if smooth else causal(chosen, state.readings)
+    provenance = replace(state.provenance, model=chosen.name)
+    return replace(state, provenance=provenance, estimates=estimates, smoothed=smooth)
+
+
+def state_of(recording: str | os.PathLike[str] | Recording, *, run: int | None = None) -> State:
+    """Return a recorded run as it was estimated while it went on."""
+    if not isinstance(recording, Recording):
+        with Recording.open(recording) as opened:
+            return state_of(opened, run=run)
+    provenance = recording.provenance
+    if not provenance.sets:
+        raise UsageError(
+            f"'{recording.path.name}' has no sets that took turns: "
+            "`gnomon state record` makes recordings that have."
+        )
+    info = _run(recording, run)
+    columns = recording.columns("readings", run=info.run)
+    if not len(columns["time"]):
+        raise UsageError(f"'{recording.path.name}' has no readings: nothing can be estimated.")
+    layout = layout_of(provenance.always, provenance.sets)
+    ends, readings = _readings(columns, layout, info.start)
+    if info.end == 0:  # cut short
+        info = replace(info, end=int(ends[-1]))
+    warnings = list(recording.warnings)
+    if not recording.complete:
+        warnings.insert(0, "the recording is incomplete: it was cut short or is being written")
+    return State(
+        provenance=provenance,
+        events=recording.events,
+        ends=tuple((ends - info.start).tolist()),
+        readings=readings,
+        estimates=_estimates(recording, layout, ends, readings, info.run),
+        totals=run_totals(readings),
+        run=info,
+        warnings=tuple(warnings),
+        path=str(recording.path),
+    )
+
+
+def layout_of(always: tuple[str, ...], sets: tuple[str, ...]) -> Layout:
+    """Return the events of a recording's header as estimators know them."""
+    groups = [split_items(text) for text in sets]
+    names = list(dict.fromkeys(name for group in groups for name in group))
+    place = {name: number for number, name in enumerate(names)}
+    return Layout(tuple(names), always, tuple(tuple(place[n] for n in g) for g in groups))
+
+
+def _run(recording: Recording, run: int | None) -> RunInfo:
+    runs = {info.run: info for info in recording.runs}
+    if run is None:
+        if runs:
+            return runs[min(runs)]
+        first = next(iter(recording.readings()), None)  # cut short before the run was noted
+        interval = recording.provenance.interval or 0
+        return RunInfo(0, start=first.time - interval if first else 0)
+    if run not in runs:
+        known = ", ".join(map(str, sorted(runs))) or "none"
+        raise UsageError(f"there is no run {run}: the recording has {known}.")
+    return runs[run]
+
+
+def _readings(columns: dict[str, Array], layout: Layout, start: int) -> tuple[Array, Readings]:
+    import numpy as np
+
+    ends = np.unique(columns["time"])
+    rows = np.searchsorted(ends, columns["time"])
+    names = {name: place for place, name in enumerate((*layout.fixed, *layout.events))}
+    places = np.array([names.get(str(name), -1) for name in columns["event"]])
+    values = np.ma.filled(columns["value"].astype(np.float64), np.nan)
+    # A reading without time that it could have counted in closes a run: it is none.
+    tail = np.isnan(values) & (columns["running"] == 0) & (columns["enabled"] > 0)
+    kept = (places >= 0) & ~tail
+    table = np.full((len(ends), len(names)), np.nan)
+    sums = np.zeros_like(table)
+    np.add.at(sums, (rows[kept], places[kept]), values[kept])
+    seen = np.zeros(table.shape, dtype=bool)
+    seen[rows[kept], places[kept]] = True
+    table[seen] = sums[seen]
+    seconds = np.diff(ends, prepend=start) / 1e9
+    fixed = _held(table[:, : len(layout.fixed)], seconds)
+    whole = np.arange(1, len(ends) + 1) % len(layout.sets) == 0
+    return ends, Readings(layout, seconds, fixed, table[:, len(layout.fixed) :], whole)
+
+
+def _held(fixed: Array, seconds: Array) -> Array:
+    """Return the fixed counters with the rate before in the place of failed readings."""
+    import numpy as np
+
+    for column in fixed.T:
+        rate = 0.0
+        for row in np.flatnonzero(np.isnan(column)):
+            if row:
+                rate = column[row - 1] / seconds[row - 1]
+            column[row] = rate * seconds[row]
+    return fixed
+
+
+def _estimates(
+    recording: Recording, layout: Layout, ends: Array, readings: Readings, run: int
+) -> Estimates:
+    """Return the estimates that were recorded; ticks without any get what was read."""
+    import numpy as np
+
+    columns = recording.columns("estimates", run=run)
+    rows = np.searchsorted(ends, columns["time"])
+    place = {name: number for number, name in enumerate(layout.events)}
+    where = np.array([place.get(str(name), -1) for name in columns["event"]], dtype=int)
+    arrays = []
+    for name in ("mean", "deviation", "low", "high"):
+        values = np.zeros_like(readings.counts) if name == "deviation" else readings.counts.copy()
+        values[np.isnan(values)] = 0.0
+        values[rows[where >= 0], where[where >= 0]] = columns[name][where >= 0]
+        arrays.append(values)
+    return Estimates(*arrays)

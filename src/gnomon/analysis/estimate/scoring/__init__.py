@@ -1,0 +1,1 @@
+"""Scoring of models on counter series of which all but one event a row are hidden."""

@@ -1,0 +1,87 @@
+"""`gnomon bench estimate` on small data sets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnomon.cli import main
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data set of one file."""
+    folder = tmp_path / "data" / "small"
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(1)
+    rows = random.integers(1, 1000, (310, 5))
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    (folder / "one.csv").write_text(f"instructions,cycles,a,b,c\n{text}\n")
+    return tmp_path / "data"
+
+
+def test_the_table_has_every_model(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "estimate", "--data", str(data), "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("small: 1 files, 3 events of files; window error of linear scaling")
+    for name in ("default", "default-smoothed", "default-calibrated", "linear-scaling", "hold"):
+        assert f"\n  {name} " in out
+    assert "prediction of the next row" in out
+    assert "reading order shuffled" in out
+
+
+def test_json_has_the_keys_that_are_documented(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["bench", "estimate", "--json", "--data", str(data), "--models", "hold,default"]
+    assert main(arguments) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    models = results["datasets"]["small"]["models"]
+    assert list(models) == ["hold", "default"]
+    assert set(models["hold"]) == {
+        "causal",
+        "calibrated",
+        "strict",
+        "window_error",
+        "window_ratio",
+        "slice_ratio",
+        "p95_ratio",
+        "max_ratio",
+        "coverage90",
+        "coverage90_p5",
+    }
+    assert models["hold"]["strict"] is True
+    assert models["default"]["strict"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--models", "oracle"], "'oracle' is not a model"),
+        (["--models", ","], "names no model"),
+        (["--jobs", "0"], "--jobs 1 or more"),
+        (["--seed", "-1"], "seed"),
+    ],
+)
+def test_bad_options_are_explained(
+    data: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert main(["bench", "estimate", "--data", str(data), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_missing_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "estimate", "--data", str(tmp_path / "none")]) == 2
+    assert "none' is not a folder" in capsys.readouterr().err
+
+
+def test_short_files_are_counted_and_left_out(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "other").mkdir()
+    (data / "other" / "short.csv").write_text("a\n1\n")
+    assert main(["bench", "estimate", "--data", str(data), "--models", "hold"]) == 0
+    assert "other: 0 files, 1 too short" in capsys.readouterr().out
