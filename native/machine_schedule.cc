@@ -187,6 +187,19 @@ void System::run(std::vector<Stream>& streams, Tick quantum, Tick until) {
 // In the exact order of time.
 void System::run_in_order(std::vector<Lane>& lanes, const std::vector<Lane*>& of_thread,
                           Tick until) {
+    // Cores know the lanes only as long as there are any, whatever happens.
+    struct Known {
+        std::vector<Lane>& lanes;
+        explicit Known(std::vector<Lane>& all) : lanes(all) {
+            for (Lane& lane : lanes) lane.thread->place->lane = &lane;
+        }
+        Known(const Known&) = delete;
+        Known& operator=(const Known&) = delete;
+        ~Known() {
+            for (Lane& lane : lanes) lane.thread->place->lane = nullptr;
+        }
+    } known(lanes);
+    disturbed_.clear();
     Turns turns(threads_.size());
     auto arrange = [&](Lane& lane) {
         find_hits(lane, until);
@@ -195,10 +208,7 @@ void System::run_in_order(std::vector<Lane>& lanes, const std::vector<Lane*>& of
         else
             turns.remove(lane.thread->id);
     };
-    for (Lane& lane : lanes) {
-        lane.thread->place->lane = &lane;
-        arrange(lane);
-    }
+    for (Lane& lane : lanes) arrange(lane);
     while (!turns.empty()) {
         disturber_ = turns.first().actor;
         disturber_time_ = turns.first().time;
@@ -210,10 +220,7 @@ void System::run_in_order(std::vector<Lane>& lanes, const std::vector<Lane*>& of
         for (Lane* other : disturbed_) arrange(*other);
         disturbed_.clear();
     }
-    for (Lane& lane : lanes) {
-        do_hits(lane);
-        lane.thread->place->lane = nullptr;
-    }
+    for (Lane& lane : lanes) do_hits(lane);
 }
 
 // Each as long as it is not too far ahead of the others.
