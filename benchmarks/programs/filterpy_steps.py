@@ -12,7 +12,7 @@ import sys
 import time
 
 import numpy as np
-from filterpy.kalman import KalmanFilter  # type: ignore[import-not-found,import-untyped]
+from filterpy.kalman import KalmanFilter
 
 for text in sys.stdin:
     asked = json.loads(text)

@@ -414,6 +414,7 @@ class LowRankFilter:
     def covariance(self, full: Any) -> None: ...
     @property
     def invalid(self) -> int: ...
+
 class MixtureOptions:
     memory: int
     calibrated: int

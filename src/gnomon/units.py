@@ -73,8 +73,9 @@ def format_duration(nanoseconds: float) -> str:
 
 def format_si(value: float, digits: int = 4) -> str:
     """Return a number with an SI prefix, for axes and sparklines rather than for tables."""
+    rounded = abs(float(f"{value:.{digits}g}"))  # 999,999 is 1 M, not 1e+03 k
     for limit, prefix in _PREFIXES:
-        if abs(value) >= limit:
+        if rounded >= limit:
             return f"{value / limit:.{digits}g} {prefix}"
     return f"{value:.{digits}g}"
 

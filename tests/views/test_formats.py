@@ -50,7 +50,7 @@ def test_a_spread_is_a_percentage(spread: float | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (999, "999"), (1000, "1 k"), (91_348, "91.35 k"), (2.5e9, "2.5 G"), (7e12, "7 T")],
+    [(0, "0"), (999, "999"), (1000, "1 k"), (999_960, "1 M"), (2.5e9, "2.5 G"), (7e12, "7 T")],
 )
 def test_rates_have_a_prefix(value: float, text: str) -> None:
     assert format_si(value) == text
