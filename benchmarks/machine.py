@@ -6,17 +6,24 @@ that never waits, so this is what a core of its own would need.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness.memory import resident
+from benchmarks.harness.peers import peer_python
 from benchmarks.harness.result import (
     Benchmark,
     Effort,
+    FailedError,
     Judged,
     MissingError,
     Note,
@@ -26,25 +33,41 @@ from benchmarks.harness.result import (
 )
 from benchmarks.harness.statistics import paired_ratio, quartiles
 from benchmarks.harness.timing import Timed, interleaved
+from benchmarks.harness.tools import PROGRAMS
 from gnomon import _native
-from gnomon.machines import Cache, Kind, Machine, MemorySystem, Trace, load_machine
+from gnomon.machines import (
+    Cache,
+    Execution,
+    Kind,
+    Machine,
+    MemorySystem,
+    RunOptions,
+    Trace,
+    load_machine,
+)
 from gnomon.machines.lowering import native_cache
+from gnomon.machines.workloads import build
+
+Ask = Callable[[Path, str, int], dict[str, float]]
 
 _ROUNDS = 20
 _MILLION = 10**6
+_GIGA = 10**9
+_MOST_GROWTH = 16 << 20  # bytes, while 1 G references are executed
 _CACHE = Cache(32 << 10, 8, 64, latency_cycles=4)
 _REFERENCES = 4 * _MILLION  # of the kernel in one round
 _PEER_CALLS = 20_000
 _PEER_BULK = 200_000
-_QUANTUM_NS = 200.0
+_QUANTUM_NS = 100.0
 _THREADS = range(0, 8, 2)  # a core on each node of the ring
 _PER_THREAD = _MILLION
 
 
 def run(effort: Effort) -> Iterator[Result]:
-    """Time one cache, then the whole machine."""
+    """Time one cache, then the whole machine, and let that run for long."""
     yield from _one_cache(effort.rounds(_ROUNDS))
     yield from _whole_machine(effort.rounds(_ROUNDS))
+    yield from _growth(_GIGA // 50 if effort.quick else _GIGA)
 
 
 # -- one cache
@@ -58,15 +81,22 @@ def _one_cache(rounds: int) -> Iterator[Result]:
         "random, fits": random.integers(0, 24 << 10, _REFERENCES, dtype=np.uint64),
         "random, a third misses": random.integers(0, 48 << 10, _REFERENCES, dtype=np.uint64),
     }
-    sides = {name: _kernel(addresses) for name, addresses in patterns.items()}
-    missing: MissingError | None = None
-    try:
-        for name, addresses in patterns.items():
-            sides[f"call: {name}"] = _peer(addresses[:_PEER_CALLS], bulk=False)
-            sides[f"bulk: {name}"] = _peer(addresses[:_PEER_BULK], bulk=True)
-    except MissingError as error:
-        missing = error
-    times = interleaved(sides, rounds)
+    with ExitStack() as stack:
+        sides = {name: _kernel(addresses) for name, addresses in patterns.items()}
+        missing: MissingError | None = None
+        try:
+            ask = stack.enter_context(_pycachesim())
+        except MissingError as error:
+            missing = error
+        else:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gnomon-bench-")))
+            for name, addresses in patterns.items():
+                file = folder / f"{len(sides)}.addresses"
+                addresses[:_PEER_BULK].tofile(file)
+                yield _agreement(name, addresses[:_PEER_BULK], ask(file, "bulk", _PEER_BULK))
+                sides[f"call: {name}"] = _peer(ask, file, "call", _PEER_CALLS)
+                sides[f"bulk: {name}"] = _peer(ask, file, "bulk", _PEER_BULK)
+        times = interleaved(sides, rounds)
     for name in patterns:
         ours = times[name]
         quantity = f"1 M references, one LRU cache: {name}"
@@ -90,30 +120,44 @@ def _kernel(addresses: NDArray[np.uint64]) -> Timed:
     return _cpu_seconds(lambda: model.run(addresses), addresses.size)
 
 
-def _peer(addresses: NDArray[np.uint64], *, bulk: bool) -> Timed:
-    """Drive pycachesim's own C kernel, through Python for each address or for all of them."""
-    try:
-        import cachesim  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    except ImportError:
-        raise MissingError("there is no pycachesim here: `pip install pycachesim`") from None
-    memory: Any = cachesim.MainMemory()
-    cache: Any = cachesim.Cache("L1", _CACHE.sets, _CACHE.ways, _CACHE.line, "LRU")
-    memory.load_to(cache)
-    memory.store_from(cache)
-    simulator: Any = cachesim.CacheSimulator(cache, memory)
-    places = addresses.tolist()
+@contextmanager
+def _pycachesim() -> Iterator[Ask]:
+    """Yield a function that has pycachesim, in another process, make references of a file."""
+    python = peer_python("pycachesim", ("pycachesim",))
+    script = PROGRAMS / "cachesim_peer.py"
+    with subprocess.Popen(
+        [python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        requests, answers = process.stdin, process.stdout
+        assert requests is not None
+        assert answers is not None
 
-    def each() -> None:
-        load = simulator.load
-        for address in places:
-            load(address)
+        def ask(file: Path, how: str, count: int) -> dict[str, float]:
+            shape = {"sets": _CACHE.sets, "ways": _CACHE.ways, "line": _CACHE.line}
+            request = {"file": str(file), "how": how, "count": count, **shape}
+            requests.write(json.dumps(request) + "\n")
+            requests.flush()
+            answer = answers.readline()
+            if not answer:
+                raise FailedError("pycachesim came to no result")
+            found: dict[str, float] = json.loads(answer)
+            return found
 
-    pairs = [((address,), None) for address in places]
+        yield ask
+        requests.close()
 
-    def together() -> None:
-        simulator.loadstore(pairs)
 
-    return _cpu_seconds(together if bulk else each, len(places))
+def _peer(ask: Ask, file: Path, how: str, count: int) -> Timed:
+    return lambda: ask(file, how, count)["seconds"] * _MILLION / count
+
+
+def _agreement(name: str, addresses: NDArray[np.uint64], theirs: dict[str, float]) -> Note:
+    """Say whether both find the same misses in the same references."""
+    model = _native.CacheModel(native_cache(_CACHE), 1)
+    model.run(addresses)
+    misses = model.counts[2]
+    text = f"{name}: {misses:,} misses of {addresses.size:,}, pycachesim {theirs['misses']:,}"
+    return Note(text, failed=misses != theirs["misses"])
 
 
 # -- the whole machine
@@ -125,31 +169,62 @@ def _whole_machine(rounds: int) -> Iterator[Result]:
     kinds = {
         "in the first level": (_workload(machine, 16 << 10, 0.0, 1), most),
         "blocked, 1 % shared": (_workload(machine, 16 << 10, 0.01, 16), most),
+        "streaming from memory": (_workload(machine, 8 << 20, 0.0, 1), None),
         "streaming, 5 % shared": (_workload(machine, 512 << 10, 0.05, 1), None),
     }
-    sides = {name: _simulation(machine, traces) for name, (traces, _) in kinds.items()}
-    blocked = kinds["blocked, 1 % shared"][0]
-    sides["exact order"] = _simulation(machine, blocked, quantum_ns=0.0)
+    sides: dict[str, Timed] = {}
+    for name, (traces, _) in kinds.items():
+        sides[name] = _simulation(machine, traces)
+        sides[f"quantum: {name}"] = _simulation(machine, traces, _QUANTUM_NS)
+        sides[f"watched: {name}"] = _simulation(machine, traces, watched=True)
     times = interleaved(sides, rounds)
     for name, (traces, target) in kinds.items():
-        quantity = f"1 M references, four nodes: {name}"
-        yield Row(quantity, quartiles(times[name]), target=target)
+        ours = times[name]
+        yield Row(f"1 M references, four nodes: {name}", quartiles(ours), target=target)
+        yield Note(f"{name}: {_MILLION / np.median(ours) / 1e6:.0f} M references a second")
+        relaxed = times[f"quantum: {name}"]
+        words = f"  with a quantum of {_QUANTUM_NS:g} ns"
+        ratio = paired_ratio(relaxed, ours)
+        yield Row(words, quartiles(relaxed), "exact order", quartiles(ours), ratio)
+        watched = times[f"watched: {name}"]
+        ratio = paired_ratio(watched, ours)
+        words = "  with a locality monitor"
+        yield Row(words, quartiles(watched), "without", quartiles(ours), ratio, Target(1.5))
         system = MemorySystem(machine)
-        system.run(traces, quantum_ns=_QUANTUM_NS)
+        system.run(traces)
         counts, total = system.counts(), sum(len(trace.addresses) for trace in traces)
         shares = ", ".join(f"{counts.misses(n) / total:.2%} L{n}" for n in (1, 2, 3))
         yield Note(f"simulated misses, {name}: {shares} of all references")
-    yield Row(
-        "the second of these, exact order",
-        quartiles(times["exact order"]),
-        f"quantum of {_QUANTUM_NS:g} ns",
-        quartiles(times["blocked, 1 % shared"]),
-        paired_ratio(times["exact order"], times["blocked, 1 % shared"]),
-    )
     for name in ("blocked, 1 % shared", "streaming, 5 % shared"):
         worst, change = _change(machine, kinds[name][0])
         text = f"the quantum changes {worst} most, by {change:.2%} ({name})"
         yield Note(text, failed=change > 0.01)
+
+
+def _growth(references: int) -> Iterator[Result]:
+    """Execute a long workload and say by how much this process grew meanwhile."""
+    elements = 3 * (64 << 10) // 8
+    parameters = {"size": "64KiB", "threads": "4", "iterations": str(references // elements + 1)}
+    program = build("triad", parameters)
+    options = RunOptions(quantum_ns=_QUANTUM_NS)
+    with Execution(load_machine("ring-4"), program, options=options) as execution:
+        execution.advance(100_000)  # the arrays are in memory, and all buffers are made
+        done, before, start = _executed(execution), resident(), time.thread_time()
+        most = before
+        while not execution.advance(seconds=1.0):
+            most = max(most, resident())
+        seconds, grown = time.thread_time() - start, max(most, resident()) - before
+        done = _executed(execution) - done
+    yield Note(
+        f"{done / 1e9:.2f} G references of a triad executed, {done / seconds / 1e6:.0f} M a second "
+        f"beside its instructions: {grown / 2**20:.1f} MB more memory",
+        failed=grown > _MOST_GROWTH or done < 0.9 * references,
+    )
+
+
+def _executed(execution: Execution) -> int:
+    ledger = execution.ledger()
+    return ledger.total("loads") + ledger.total("stores")
 
 
 def _workload(machine: Machine, block: int, shared: float, passes: int) -> list[Trace]:
@@ -171,8 +246,12 @@ def _workload(machine: Machine, block: int, shared: float, passes: int) -> list[
     return traces
 
 
-def _simulation(machine: Machine, traces: list[Trace], quantum_ns: float = _QUANTUM_NS) -> Timed:
+def _simulation(
+    machine: Machine, traces: list[Trace], quantum_ns: float = 0.0, *, watched: bool = False
+) -> Timed:
     system = MemorySystem(machine)
+    if watched:
+        system.watch_remote(_native.PageMonitor(machine.translation.page))
     references = sum(len(trace.addresses) for trace in traces)
     return _cpu_seconds(lambda: system.run(traces, quantum_ns=quantum_ns), references)
 

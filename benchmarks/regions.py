@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import repeat
-from pathlib import Path
 from time import perf_counter
 
 from benchmarks.group_read import _EVENTS, _SOFTWARE, _group, _in_c
+from benchmarks.harness.memory import resident
 from benchmarks.harness.result import (
     Benchmark,
     Effort,
@@ -124,21 +123,16 @@ def _memory() -> Note:
     for _ in range(1000):
         with entered:
             pass
-    before = _resident()
+    before = resident()
     for _ in repeat(None, _INSTANCES):
         with entered:
             pass
-    grown = _resident() - before
+    grown = resident() - before
     return Note(
         f"{_INSTANCES:,} instances of a region: resident memory {before / 1024:,.0f} KiB before, "
         f"{grown / 1024:+,.0f} KiB after (limit {_MOST_GROWTH / 1024:.0f} KiB)",
         failed=grown > _MOST_GROWTH,
     )
-
-
-def _resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGESIZE")
 
 
 def _event_sets(rounds: int) -> Iterator[Result]:

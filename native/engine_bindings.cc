@@ -105,7 +105,7 @@ void bind_execution(nb::module_& m) {
             [](Engine& engine, std::optional<Tick> until, std::optional<double> seconds) {
                 nb::gil_scoped_release release;
                 return static_cast<int>(engine.advance(until.value_or(never),
-                                                       seconds.value_or(1e18)));
+                                                       seconds.value_or(Engine::endless)));
             },
             "until"_a = nb::none(), "seconds"_a = nb::none(),
             "Return 0 when all threads have ended, 1 at the time, 2 when interrupted.")

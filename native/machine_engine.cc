@@ -98,7 +98,9 @@ Engine::Outcome Engine::advance(Tick until, double seconds) {
     auto late = [&] {
         return std::chrono::duration<double>(Clock::now() - began).count() >= seconds;
     };
+    const bool limited = seconds < endless;
     for (uint32_t turn = 1;; ++turn) {
+        if (limited && watches_.crowded()) return Outcome::interrupted;
         if (turn % turns_between_looks == 0) {
             look_for_returned();
             if (late()) return Outcome::interrupted;

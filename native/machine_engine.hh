@@ -65,6 +65,7 @@ class ExecutionError : public std::runtime_error {
 class Engine {
   public:
     enum class Outcome : uint8_t { ended, reached, interrupted };
+    static constexpr double endless = 1e18;  // seconds
 
     Engine(System& system, const EngineSpec& spec, const std::vector<Feed*>& feeds,
            const std::vector<uint32_t>& binding);
@@ -73,7 +74,7 @@ class Engine {
     ~Engine();
 
     // Until all threads have ended, until the time is reached, or for about so many seconds
-    // of real time.
+    // of real time; who limits that also gets the chance to take samples before any is lost.
     Outcome advance(Tick until, double seconds);
     Tick now() const { return now_; }
     // All counts as they are now, LedgerCount::size a mode a task.

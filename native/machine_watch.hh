@@ -70,6 +70,8 @@ class Watches {
     // The samples since the last call, in order of time, of equal ones that of tasks.
     std::vector<Sample> take();
     uint64_t dropped() const { return dropped_; }
+    // Whether it is time to take them, while there is room for those of a long turn.
+    bool crowded() const { return samples_.size() >= capacity / 2; }
     // How many loads of each task a latency watch has counted.
     std::vector<uint64_t> counted(uint32_t watch) const;
 

@@ -6,10 +6,31 @@ from pathlib import Path
 
 import pytest
 
+from gnomon import machines as descriptions
+from gnomon.machines.description import machine_names
+from gnomon.machines.workloads import build, workload_names
 from gnomon.recording import Recording
 
 from .running import ENVELOPE, Run, one_sentence
 
+INSTRUCTIONS = ("instructions", "Instr_cnt", "INST_RETIRED", "Ir")
+SMALL = {
+    **dict.fromkeys(("copy", "triad", "chase", "string-sort"), ("size=8KB",)),
+    **dict.fromkeys(("random", "zipf"), ("size=64KB", "accesses=300")),
+    "assignment": ("size=6",),
+    "bfs": ("size=64",),
+    "false-sharing": ("iterations=50",),
+    "fft": ("size=64",),
+    "matmul": ("size=16", "block=8"),
+    "matrix-update": ("size=10",),
+    "parallel-sort": ("size=200",),
+    "producer-consumer": ("iterations=5",),
+    "radix": ("size=256",),
+    "ramp-compute": ("size=64KB", "iterations=200"),
+    "spmv": ("size=60",),
+    "strided-sum": ("size=32",),
+    "vector-update": ("size=50",),
+}
 UPDATE = ("workload:matrix-update", "size=20")
 FP = 20 * 20 * 3
 
@@ -142,6 +163,95 @@ def test_what_makes_no_sense_is_one_sentence(
     assert one_sentence(outcome.err), outcome.err
     assert said in outcome.err
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("machine", machine_names())
+def test_every_machine_runs_workloads_and_counts_their_instructions(
+    gnomon: Run, machine: str
+) -> None:
+    for name, *words in (
+        ("triad", "size=8KB", "threads=1"),
+        ("matmul", "size=16", "block=8"),
+        ("fft", "size=64", "threads=2"),
+    ):
+        exact = build(name, dict(word.split("=") for word in words)).exact["instructions"]
+        outcome = gnomon("count", "--on", machine, "--json", "--", f"workload:{name}", *words)
+        assert outcome.json["warnings"] == []
+        assert outcome.json["simulated"] is True
+        values = {row["event"]: row["value"] for row in outcome.json["results"]}
+        assert None not in values.values()
+        counted = [values[name] for name in INSTRUCTIONS if name in values]
+        assert counted == [exact]
+    assert gnomon("machine", "show", machine).out.startswith(f"{machine}: ")
+
+
+@pytest.mark.parametrize("name", workload_names())
+@pytest.mark.parametrize("machine", ["laptop", "niagara2"])
+def test_every_workload_runs_with_small_parameters(gnomon: Run, machine: str, name: str) -> None:
+    outcome = gnomon("count", "--on", machine, "--", f"workload:{name}", *SMALL.get(name, ()))
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"SIMULATED workload:{name}")
+    assert outcome.err == ""
+
+
+RING = Path(descriptions.__file__).parent / "descriptions" / "ring-4.toml"
+PMU = """title = "few"
+default_events = ["cycles"]
+[counters]
+general = 2
+width = 32
+[events.cycles]
+description = "cycles"
+counts = ["cyclse"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("ways = 8", "ways = 7", "own.toml:20: l1d.ways: 7 ways of 64-byte lines do not divide"),
+        ("line = 64", "line = 48", "own.toml:21: l1d.line: must be a power of two"),
+        ('topology = "ring"', "pairs = [[0, 1], [2, 3]]", "links: node 2 cannot be reached"),
+        ('title = "', 'pmu = "few.toml"\ntitle = "', "few.toml:8: events.cycles.counts: a thread"),
+        (
+            "[core]",
+            "[core]\nclok_ghz = 2",
+            "own.toml:11: core.clok_ghz: is not a known key: did you",
+        ),
+        ("[core]", "[core", "own.toml:10: is not valid TOML"),
+    ],
+)
+def test_a_mistake_in_a_machine_file_is_named_by_file_line_and_key(
+    gnomon: Run, old: str, new: str, said: str
+) -> None:
+    text = RING.read_text()
+    assert old in text
+    Path("own.toml").write_text(text.replace(old, new, 1))
+    Path("few.toml").write_text(PMU)
+    for words in (("count", "--on", "own.toml", "--", *UPDATE), ("machine", "show", "own.toml")):
+        outcome = gnomon(*words)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert one_sentence(outcome.err), outcome.err
+        assert said in outcome.err
+
+
+def test_programs_that_cannot_be_traced_are_named(gnomon: Run) -> None:
+    foreign = bytearray(Path("/bin/true").resolve().read_bytes())
+    foreign[18:20] = (8).to_bytes(2, "little")  # MIPS
+    for name, content, code, said in (
+        ("script", b"#!/bin/sh\ntrue\n", 2, "'script' is a script"),
+        ("text", b"true\n", 2, "'text' is no program in the ELF format"),
+        ("nothing", b"", 2, "'nothing' is no program in the ELF format"),
+        ("foreign", bytes(foreign), 2, "'foreign' is a program for another processor"),
+        ("missing", None, 127, "there is no such file"),
+    ):
+        if content is not None:
+            Path(name).write_bytes(content)
+            Path(name).chmod(0o755)
+        outcome = gnomon("count", "--on", "laptop", "--", f"./{name}")
+        assert (outcome.code, outcome.out) == (code, ""), name
+        assert one_sentence(outcome.err), outcome.err
+        assert said in outcome.err
 
 
 def test_no_event_that_fits_a_pattern_has_the_nearest_one(gnomon: Run) -> None:

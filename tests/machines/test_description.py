@@ -108,6 +108,8 @@ def test_an_unknown_name_gets_the_nearest() -> None:
         ("ways = 8", 'ways = 8\nwrite = "around"', "l1d.write", "choose from back, through"),
         ("ways = 8", "ways = 8\nwrite_allocate = false", "l1d.write_allocate", "write-back"),
         ("ways = 8", "ways = 8\nshared_by = 2", "l2.shared_by", "only the last level"),
+        ("ways = 8", "ways = 8\nexclusive = true", "l1d.exclusive", "known only to l1i"),
+        ("ways = 8", "ways = 8\nwriteback_allocate = 1", "l1d.writeback_allocate", "true or false"),
         ("ways = 8", "ways = 8\nwais = 8", "l1d.wais", "not a known key: did you mean ways"),
         ('"32 KiB"', '"32 KB"', "l1d.size", "must be a size"),
         ('"32 KiB"', '"0.3 KiB"', "l1d.size", "not a whole number of bytes"),

@@ -95,7 +95,7 @@ def random_operation(random: np.random.Generator, longest: int, sites: int) -> O
     return op(code, int(random.integers(1, longest)), site=site)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(programs())
 def test_twin_agrees_on_times_and_counts(run: tuple[Machine, list[Operations], list[int]]) -> None:
     machine, feeds, places = run
@@ -155,7 +155,7 @@ WATCHES = (
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     programs(),
     st.sampled_from([0.0, 60.0]),

@@ -108,7 +108,7 @@ def test_migration_leaves_unused_pages_alone() -> None:
     ("call", "words"),
     [
         (lambda s: s.place(Placement.BIND), "bound to one node"),
-        (lambda s: s.place(Placement.INTERLEAVE, [9]), "do not all have memory"),
+        (lambda s: s.place(Placement.INTERLEAVE, [9]), "has no memory on node 9"),
         (lambda s: s.migrate(0, PAGE, 7), "node 7"),
         (lambda s: s.access(99, 0), "none is number 99"),
         (lambda s: s.access(0, 1 << 60), "below 2^60"),

@@ -130,7 +130,7 @@ def runs(draw: st.DrawFn) -> tuple[Machine, References, int]:
     return machine, references, seed
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(runs())
 def test_twin_agrees_on_places_counts_and_states(run: tuple[Machine, References, int]) -> None:
     machine, references, seed = run
@@ -246,7 +246,7 @@ def test_a_run_in_bulk_equals_single_steps(run: tuple[Machine, References, int])
     assert_same_counts(steps, bulk)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     runs(),
     st.sampled_from(list(Prefetcher)),
@@ -306,7 +306,7 @@ def test_wide_sets_are_searched_through_hints(policy: Replacement) -> None:
         assert model.access(line * 64) == (copy is not None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(runs(), st.sampled_from(list(Prefetcher)), st.sampled_from([0.0, 100.0]))
 def test_invariants_hold_with_prefetching_and_threads_in_turn(
     run: tuple[Machine, References, int], prefetcher: Prefetcher, quantum_ns: float

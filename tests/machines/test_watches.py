@@ -169,6 +169,16 @@ def test_samples_that_find_no_room_are_counted() -> None:
     assert execution.dropped_samples == 100_000 - kept
 
 
+def test_no_sample_is_lost_where_they_are_taken_in_between() -> None:
+    thread = sequence(*(op(Code.INTEGER, 50) for _ in range(3000)))
+    execution = started(PLAIN, thread, thread, watches=[OverflowWatch({"integer": 1}, 1)])
+    taken = 0
+    while not execution.advance(seconds=60):
+        taken += len(execution.samples())
+    assert taken + len(execution.samples()) == 300_000
+    assert execution.dropped_samples == 0
+
+
 @pytest.mark.parametrize(
     "watch",
     [

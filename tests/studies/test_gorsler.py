@@ -57,6 +57,12 @@ def test_a_deficit_beyond_one_percent_is_not_reproduced() -> None:
     assert deficit_row(eight, (29_900,) * 8).verdict is REPRODUCED
     assert deficit_row(eight, (30_000,) * 8).verdict is Verdict.NOT_REPRODUCED
     assert deficit_row(eight, (29_600,) * 8).verdict is Verdict.NOT_REPRODUCED
+    chosen = deficit_row(eight, (29_900,) * 8, [(29_800,) * 8, (29_600,) * 8])
+    assert chosen.verdict is Verdict.SHAPE_ONLY
+    assert "0.333% to 1.333%" in chosen.note
+    sure = deficit_row(eight, (29_900,) * 8, [(29_800,) * 8])
+    assert sure.verdict is REPRODUCED
+    assert "depends on them" in sure.note
 
 
 def test_overflows_are_within_an_interval_a_thread() -> None:

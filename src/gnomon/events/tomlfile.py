@@ -23,7 +23,8 @@ class DefinitionError(UsageError):
         self.reason = reason
         self.line = line
         place = f"{file}:{line}" if line else file
-        super().__init__(f"{place}: {f'{key}: ' if key else ''}{reason.removesuffix('.')}.")
+        end = "" if reason.endswith(("?", ".")) else "."
+        super().__init__(f"{place}: {f'{key}: ' if key else ''}{reason}{end}")
 
 
 class Section:

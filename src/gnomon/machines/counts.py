@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gnomon import _native
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -71,6 +70,8 @@ class Counts:
 
 def counts_of(system: _native.MachineSystem, machine: str, seed: int) -> Counts:
     """Return a copy of all counts of a system."""
+    import numpy as np
+
     names = count_names()
 
     def table(scope: str, cells: bytes) -> Table:

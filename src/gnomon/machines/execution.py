@@ -114,7 +114,8 @@ class Execution:
     def advance(self, until_ns: float | None = None, *, seconds: float | None = None) -> bool:
         """Go on until a simulated time or to the end; True when all threads have ended.
 
-        With `seconds` it returns after about so much real time, wherever it is then. With a
+        With `seconds` it returns after about so much real time, wherever it is then, and earlier
+        when samples wait to be taken that would otherwise find no room. With a
         quantum, threads may be that far beyond the time they were to stop at.
         """
         until = None if until_ns is None else ticks_of_ns(self.machine, until_ns)
@@ -227,7 +228,8 @@ class Execution:
             )
         if wrong := [each for each in binding if not 0 <= each < machine.threads]:
             raise UsageError(
-                f"{machine.name} has {machine.threads} threads, none is number {wrong[0]}."
+                f"{program.name}: {machine.name} has {machine.threads} threads, none is number "
+                f"{wrong[0]}: choose cpus from 0 to {machine.threads - 1}."
             )
         spec = native_engine(machine, self.options, seed)
         spec.dynamic = program.dynamic

@@ -7,8 +7,6 @@ from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gnomon import _native
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
@@ -17,6 +15,7 @@ from gnomon.machines.lowering import TICKS_PER_CYCLE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from gnomon.machines.counts import Counts, Table
@@ -132,6 +131,8 @@ class Ledger:
 
 def ledger_values(cells: bytes, threads: int) -> NDArray[np.uint64]:
     """Return what the kernel has counted as (thread, mode, name), with cycles and sums."""
+    import numpy as np
+
     names = native_names()
     raw = np.frombuffer(cells, dtype=np.uint64).reshape(threads, len(Mode), len(names)).copy()
     for ticks in _NAME_OF_TICKS:
@@ -141,6 +142,8 @@ def ledger_values(cells: bytes, threads: int) -> NDArray[np.uint64]:
 
 
 def _sum(raw: NDArray[np.uint64], parts: Sequence[str]) -> NDArray[np.uint64]:
+    import numpy as np
+
     names = native_names()
     added = [names.index(part) for part in parts if not part.startswith("-")]
     taken = [names.index(part[1:]) for part in parts if part.startswith("-")]

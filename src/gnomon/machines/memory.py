@@ -165,7 +165,11 @@ class MemorySystem:
         having = [i for i, node in enumerate(self.machine.nodes) if node.memory is not None]
         chosen = having if nodes is None else list(nodes)
         if not chosen or not set(chosen) <= set(having):
-            raise UsageError(f"nodes {list(chosen)} do not all have memory: choose from {having}.")
+            wrong = next((node for node in chosen if node not in having), "none")
+            raise UsageError(
+                f"placement: {self.machine.name} has no memory on node {wrong}: choose from "
+                f"{', '.join(map(str, having))}."
+            )
         if placement is Placement.BIND and len(chosen) != 1:
             raise UsageError("pages are bound to one node: name it.")
         if start is not None:

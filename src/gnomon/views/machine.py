@@ -179,6 +179,7 @@ def _caches(machine: Machine) -> Table:
             Column("writes"),
             Column("inclusive"),
             Column("shared by"),
+            Column("besides"),
         )
     )
     levels = (("L1I", machine.l1i), ("L1D", machine.l1d), ("L2", machine.l2), ("L3", machine.l3))
@@ -203,7 +204,14 @@ def _cache_cells(cache: Cache) -> tuple[str, ...]:
         str(cache.write),
         "yes" if cache.inclusive else "",
         f"{cache.shared_by} cores" if cache.shared_by > 1 else "1 core",
+        _besides(cache),
     )
+
+
+def _besides(cache: Cache) -> str:
+    if cache.exclusive:
+        return "no line that L1D has"
+    return "" if cache.writeback_allocate else "takes in nothing that is written back"
 
 
 def _buffers(machine: Machine) -> Table:

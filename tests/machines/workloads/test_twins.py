@@ -62,7 +62,7 @@ SMALL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "bookkeeping": st.integers(0, 5),
         "iterations": st.sampled_from([1, 2, 14]),
     },
-    "parallel-sort": {"size": st.integers(64, 2000)},
+    "parallel-sort": {"size": st.integers(64, 900)},
     "producer-consumer": {
         "size": st.integers(8, 200),
         "slots": st.integers(2, 4),
@@ -93,7 +93,7 @@ SMALL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "band": st.sampled_from([0, 5, 1000]),
     },
     "strided-sum": {"size": st.integers(16, 24), "stride": st.integers(1, 16)},
-    "string-sort": {"size": st.integers(64, 700)},
+    "string-sort": {"size": st.integers(64, 300)},
     "triad": {"size": st.integers(64, 900), "unroll": st.integers(1, 9)},
     "vector-update": {"size": st.integers(8, 150), "bookkeeping": st.integers(0, 5)},
     "zipf": {
@@ -160,7 +160,7 @@ def test_every_workload_has_a_twin() -> None:
 
 @pytest.mark.parametrize("name", sorted(TWINS))
 @settings(
-    max_examples=25,
+    max_examples=16,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -105,6 +105,7 @@ class Chosen:
     FLOOR, CEILING = 0.05, 2.0  # of an error relative to the event's mean
     NEAR = 0.1  # the distance of a state that counts as none
     LEARNING = 0.1
+    REST = 0.9  # of a tick: what was just read has little to tell
 
     def __init__(
         self, layout: Layout, seed: int = 1, weights: Mapping[str, float] | None = None
@@ -115,6 +116,8 @@ class Chosen:
         self._sets = [np.array(group, dtype=int) for group in layout.sets]
         self._random = np.random.default_rng(seed)
         self._weights = np.array([(weights or {}).get(name, 1.0) for name in layout.events])
+        shared = set.intersection(*map(set, layout.sets)) if len(layout.sets) > 1 else set()
+        self._always = np.isin(np.arange(events), list(shared))
         self._states = np.full((events, self.MEMORY, fixed), np.nan)
         self._values = np.zeros((events, self.MEMORY))
         self._read = np.zeros(events, dtype=int)  # how often
@@ -152,7 +155,7 @@ class Chosen:
         """Return what reading each event is expected to tell; nothing if it is always read."""
         import numpy as np
 
-        ages = self._tick - self._last
+        ages = self._ages()
         relative = np.divide(
             self._errors, self._means, out=np.zeros_like(self._errors), where=self._means > 0
         )
@@ -164,8 +167,13 @@ class Chosen:
             known = np.isfinite(nearest)
             mean = np.where(known, nearest, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
             worth = worth * (mean + self.NEAR) ** self.STATE
-        result: Array = worth * self._weights * (ages > 1)
-        return result + 1e-12 * ages
+        result: Array = worth * self._weights + 1e-12 * ages
+        return np.where(self._always, 0.0, result)
+
+    def _ages(self) -> Array:
+        """Return how long each event was not read."""
+        ages: Array = (self._tick - self._last).astype(float) - self.REST
+        return ages
 
     def _far(self, states: Array) -> Array:
         import numpy as np

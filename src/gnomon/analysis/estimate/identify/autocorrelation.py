@@ -22,6 +22,7 @@ STANDING_OUT = 3.0
 
 MOST_LAGS = 40
 FEWEST_SAMPLES = 50
+_MANY = 6
 _WHITE = 4.0  # beta times the interval above which neighbours have nothing in common
 
 
@@ -65,8 +66,10 @@ def fit(values: Array, interval: float, samples: int) -> tuple[float, float, int
     lags = int(below[0]) if below.size else len(values)
     if lags < 2:
         return float(values[0]), math.inf, lags
-    times = interval * np.arange(lags)
-    used = values[:lags]
+    # Noise of single readings is at lag 0 alone, which is left out where there are many others.
+    first = 1 if lags >= _MANY else 0
+    times = interval * np.arange(first, lags)
+    used = values[first:lags]
     # A line through the logarithms to begin with, then Gauss and Newton on the exponential.
     slope, offset = np.polyfit(times, np.log(used), 1, w=used)
     square, beta = math.exp(offset), max(-slope, 1e-9)
