@@ -65,6 +65,7 @@ def value_axis(plot: BokehFigure, unit: str) -> None:
 
 
 _NUMBERS = """
+    if (Math.abs(tick) < 1e5) return `${+tick.toPrecision(6)}`;
     const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
     const [size, name] = steps.find(([size]) => Math.abs(tick) >= size) || [1, ""];
     return `${+(tick / size).toPrecision(4)} ${name}`.trim();

@@ -204,8 +204,13 @@ def _pca_plot(result: Scaling) -> Model:
     plot.segment("x0", "y0", "x1", "y1", source=arrows, color=COLOURS[5], line_width=2)
     small: dict[str, Any] = {"text_font_size": "11px", "text_baseline": "middle", "x_offset": 6}
     plot.text("x1", "y1", "name", source=arrows, text_color=COLOURS[5], **small)
-    names = [", ".join(format_si(value) for value in point) for point in result.points]
+    names = [", ".join(_number(value) for value in point) for point in result.points]
     dots = ColumnDataSource({"x": scores[:, 0].tolist(), "y": scores[:, 1].tolist(), "name": names})
     plot.scatter("x", "y", source=dots, size=9, color=COLOURS[1])
     plot.text("x", "y", "name", source=dots, text_color=COLOURS[1], y_offset=-12, **small)
     return plot
+
+
+def _number(value: float) -> str:
+    """Return a value of a parameter as an axis shows it."""
+    return f"{value:g}" if abs(value) < 1e5 else format_si(value)

@@ -40,7 +40,13 @@ class ReportServer(ThreadingHTTPServer):
 
     def version(self) -> str:
         """Return what changes when the page does."""
-        return self._version()
+        with self._lock:
+            return self._version()
+
+    def server_close(self) -> None:
+        """Close for good: no thread may be reading recordings while Python itself ends."""
+        super().server_close()
+        self._lock.acquire(timeout=60)
 
     def page(self) -> str:
         """Return the page as it is now."""
