@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         )
     closures = _closures(found, options.closure, options.seed)
     stored = store_parameters(found) if options.store else None
-    _show(found, closures, options)
+    _show(found, closures, options, stored)
     if stored is not None and not options.json:
         print(f"\n  stored in {stored}")
     return 0
@@ -74,7 +74,8 @@ def _show(found: Identification, closures: dict[str, Closure], options: argparse
         print(
             envelope(
                 "state",
-                identification_as_json(found, closures),
+                identification_as_json(found, closures)
+                | ({} if stored is None else {"stored": str(stored)}),
                 source=found.source,
                 simulated=found.simulated,
                 warnings=found.warnings,
