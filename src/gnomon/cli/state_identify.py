@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gnomon.analysis.estimate.identify import Closure, Identification
 
 
@@ -65,7 +67,12 @@ def _closures(found: Identification, repeats: int, seed: int) -> dict[str, Closu
     }
 
 
-def _show(found: Identification, closures: dict[str, Closure], options: argparse.Namespace) -> None:
+def _show(
+    found: Identification,
+    closures: dict[str, Closure],
+    options: argparse.Namespace,
+    stored: Path | None,
+) -> None:
     from gnomon.views.identification import identification_as_json, print_identification
 
     if options.json:
