@@ -19,7 +19,6 @@ namespace {
 template <typename Filter, typename Class>
 void bind_common(Class& bound) {
     bound.def("__len__", &Filter::size)
-        .def("clone", [](const Filter& f) { return Filter(f); }, "An independent copy.")
         .def(
             "show",
             [](const Filter& f, const Out& values, const Out& variances) {
@@ -125,13 +124,6 @@ void bind_block(nb::module_& m) {
             },
             "dt"_a, "which"_a, "values"_a, "predict, then correct.")
         .def(
-            "adopt",
-            [](BlockFilter& f, const BlockFilter& other) {
-                require(f.size() == other.size(), "both must have the same counters");
-                for (size_t i = 0; i < f.size(); ++i) f.describe(i, other.counter(i));
-            },
-            "other"_a, "Take over the parameters of another filter.")
-        .def(
             "block",
             [](const BlockFilter& f, size_t i) {
                 require(i < f.size(), "there is no counter of that number");
@@ -184,15 +176,6 @@ void bind_joint(nb::module_& m) {
                 f.place(values.data(), covariance.data());
             },
             "values"_a, "covariance"_a)
-        .def(
-            "reopen",
-            [](JointFilter& f, size_t i, double value, double variance) {
-                require(i < f.size(), "there is no counter of that number");
-                require(std::isfinite(value) && std::isfinite(variance) && variance >= 0,
-                        "values and variances must be finite");
-                f.reopen(i, value, variance);
-            },
-            "index"_a, "value"_a, "variance"_a, "Begin anew with a counter.")
         .def(
             "smooth",
             [](const JointFilter& f, const Column& dt, const Table& read, const OutTable& values,
