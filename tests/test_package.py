@@ -27,11 +27,15 @@ def test_the_public_names_are_these() -> None:
         "compare",
         "count",
         "diagnose",
+        "estimate",
+        "observe",
         "phases",
         "profile",
         "region",
         "scale",
         "scale_models",
+        "state_of",
+        "survey",
     ]
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.estimate.observe import observe
+    from gnomon.analysis.estimate.recorded import estimate, state_of
     from gnomon.analysis.phases import PhaseSeries, phases
     from gnomon.analysis.scaling import scale, scale_models
     from gnomon.analysis.survey import survey
@@ -45,11 +47,14 @@ _HOMES = {
     "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
+    "estimate": "gnomon.analysis.estimate.recorded",
+    "observe": "gnomon.analysis.estimate.observe",
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
+    "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
 }
 
@@ -68,11 +73,14 @@ __all__ = [
     "compare",
     "count",
     "diagnose",
+    "estimate",
+    "observe",
     "phases",
     "profile",
     "region",
     "scale",
     "scale_models",
+    "state_of",
     "survey",
 ]
 

@@ -19,7 +19,15 @@ from gnomon.events.syntax import _LETTERS
 from gnomon.recording.exporters import FORMATS as EXPORTED
 from gnomon.recording.exporters.gnomon_csv import COLUMNS
 from gnomon.recording.importers import FORMATS as IMPORTED
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Sample, Status
+from gnomon.recording.model import (
+    Estimate,
+    EventInfo,
+    Provenance,
+    Reading,
+    RunInfo,
+    Sample,
+    Status,
+)
 from gnomon.sources.base import Source, Verdict
 
 from .commands import parser_of
@@ -87,7 +95,7 @@ def test_every_format_is_explained() -> None:
 
 def test_every_column_of_a_recording_is_explained() -> None:
     page = _page("reference/recording-format.md")
-    for column in (*Reading._fields, *Sample._fields):
+    for column in (*Reading._fields, *Sample._fields, *Estimate._fields):
         assert f"`{column}`" in page
 
 

@@ -57,6 +57,24 @@ def test_events_that_share_counters_are_scaled_and_say_so(counts: Sections) -> N
         assert found["counts"][event]["value"] == pytest.approx(truth["cycles:u"], rel=0.03)
 
 
+def test_sets_that_take_turns_as_told_are_never_multiplexed(counts: Sections) -> None:
+    turns = counts["rotation"]
+    assert len(turns) > 4
+    for number, turn in enumerate(turns):
+        assert turn["chosen"] == number % 2
+        readings = {reading["event"]: reading for reading in turn["readings"]}
+        assert len(readings) == (5 if turn["chosen"] else 7)
+        assert all(each["status"] == "counted" for each in readings.values())
+        assert all(each["running"] == each["enabled"] for each in readings.values())
+    whole = turns[1:-1]  # the first begins before exec for what is always on
+    for turn in whole:
+        readings = {reading["event"]: reading["value"] for reading in turn["readings"]}
+        # The same code, always on and in its turn: they differ by what switching takes.
+        assert readings["r8:u"] == pytest.approx(readings["instructions:u"], rel=0.02)
+    total = sum(r["value"] for t in turns for r in t["readings"] if r["event"] == "instructions:u")
+    assert total > PER_ITERATION * LONG
+
+
 def test_a_group_is_counted_as_a_unit(counts: Sections) -> None:
     instructions, cycles = counts["unit"]["alone"]
     assert instructions["value"] == cycles["value"] > PER_ITERATION * TIMES

@@ -14,6 +14,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.recording.model import Status
 from gnomon.sources.base import Command, Rotates, Rotation, Turn
 from gnomon.sources.machine import MachineSource
+from gnomon.sources.pace import steady
 from gnomon.sources.perf import PerfSource
 
 _LAPTOP = Command(("workload:bfs", "size=1024"))
@@ -25,7 +26,7 @@ def _group(source: MachineSource | PerfSource, text: str) -> Group:
 
 def _turns(rotation: Rotation, interval: int, order: Sequence[int]) -> list[Turn]:
     following = itertools.cycle(order)
-    return list(rotation.turns(interval, lambda: next(following), lambda: False))
+    return list(rotation.turns(steady(interval), lambda: next(following), lambda: False))
 
 
 def test_only_the_chosen_set_and_what_is_always_on_is_read() -> None:
@@ -71,10 +72,10 @@ def test_an_interval_must_make_sense_and_turns_begin_once() -> None:
     always = _group(source, "instructions")
     with source.open_sets(always, [], _LAPTOP) as rotation:
         with pytest.raises(UsageError, match="interval of 0"):
-            next(iter(rotation.turns(0, lambda: 0, lambda: False)))
+            next(iter(rotation.turns(steady(0), lambda: 0, lambda: False)))
         _turns(rotation, 50_000, [0])
         with pytest.raises(StateError):
-            next(iter(rotation.turns(1, lambda: 0, lambda: False)))
+            next(iter(rotation.turns(steady(1), lambda: 0, lambda: False)))
 
 
 def test_perf_counts_a_set_only_in_its_turns() -> None:
@@ -97,7 +98,7 @@ def test_perf_counts_a_set_only_in_its_turns() -> None:
         assert all(r.running == r.enabled for r in turn.readings)
         faults[turn.chosen] += values[name].value or 0
     # Every page is touched once, so each of the sets has seen only a part of the faults.
-    assert 0 < faults[0] + faults[1]
+    assert faults[0] + faults[1] > 0
     with source.open([sets[0]], command) as counting:
         counting.start()
         counting.wait()

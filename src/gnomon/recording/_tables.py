@@ -44,7 +44,7 @@ class Table:
     check: Callable[[Sequence[Sequence[Any]]], str] = lambda _: ""
 
 
-_SENSIBLE = {(status, not status.has_value) for status in Status}
+_SENSIBLE = {(status, not status.has_value) for status in Status if status is not Status.ESTIMATED}
 
 
 def _check_readings(columns: Sequence[Sequence[Any]]) -> str:

@@ -11,15 +11,17 @@ SIMULATED_CLOCK = "simulated"
 
 
 class Status(StrEnum):
-    """What a reading's value means; only the first two come with a value.
+    """What a reading's value means; only the first three come with a value.
 
     COUNTED: the raw count; where `running` is less than `enabled` it covers only that
     share of the time and nobody has scaled it. SCALED: someone else (perf stat, say)
     already extrapolated it. NOT_COUNTED: the event was open but never got a counter.
+    ESTIMATED is for results only, and comes with an interval there: no reading has it.
     """
 
     COUNTED = "counted"
     SCALED = "scaled"
+    ESTIMATED = "estimated"
     NOT_COUNTED = "not-counted"
     NOT_SUPPORTED = "not-supported"
     NOT_PERMITTED = "not-permitted"
@@ -27,7 +29,7 @@ class Status(StrEnum):
     @property
     def has_value(self) -> bool:
         """Whether a reading with this status comes with a value."""
-        return self in (Status.COUNTED, Status.SCALED)
+        return self in (Status.COUNTED, Status.SCALED, Status.ESTIMATED)
 
 
 class Reading(NamedTuple):

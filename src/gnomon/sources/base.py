@@ -187,9 +187,9 @@ class Rotation(Protocol):
     warnings: list[str]
 
     def turns(
-        self, interval: int, choose: Callable[[], int], until: Callable[[], bool]
+        self, lengths: Iterator[int], choose: Callable[[], int], until: Callable[[], bool]
     ) -> Iterator[Turn]:
-        """Start, then yield a turn each interval (in ns), the last one when counting stops.
+        """Start, then yield turns as long as `lengths` says, the last when counting stops.
 
         `choose` is asked which set comes next when a turn ends, before that turn is
         yielded: the next one must not wait for what is done with the last. The first turn

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, TextIO
 
+from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Fold, Judged
 from gnomon.recording.model import Status
 from gnomon.units import format_duration
 from gnomon.views.counts import format_spread, format_value
+from gnomon.views.state import interval_text
 from gnomon.views.table import Column, Table
 
 _ORIGINS = {
@@ -51,7 +53,7 @@ def _headline(result: SurveyResult) -> list[str]:
         + (f" ({batches} batches x {origin.repeat})" if batches and origin.repeat else "")
     ]
     if result.one_run:
-        lines[0] += ", taking turns in one run: values are scaled"
+        lines[0] += ", taking turns in one run: values are estimated"
     for name, count in result.origins().items():
         lines.append(f"  {count:>4} from {origin_text(name)}")
     if result.elapsed:
@@ -77,6 +79,7 @@ def _table(events: tuple[Judged, ...]) -> Table:
         (
             Column("event"),
             Column("mean", right=True),
+            Column("90 % interval"),
             Column("spread", right=True),
             Column("share", right=True),
             Column("with time", right=True),
@@ -85,16 +88,24 @@ def _table(events: tuple[Judged, ...]) -> Table:
     )
     for each in events:
         indicator = each.indicator
-        mark = "~ " if indicator.status is Status.SCALED else ""
+        mark = "~ " if indicator.status in (Status.SCALED, Status.ESTIMATED) else ""
         table.add(
             each.event,
             mark + format_value(indicator.mean, indicator.unit),
+            _interval(indicator),
             format_spread(indicator.spread),
             f"{each.share.of_time:.1%}" if each.share is not None else "",
             f"{each.correlation:+.2f}" if each.correlation is not None else "",
             _short(indicator.description),
         )
     return table
+
+
+def _interval(indicator: Indicator) -> str:
+    if indicator.interval is None:
+        return ""
+    low, high = indicator.interval
+    return interval_text(low, high, indicator.unit)
 
 
 def _short(text: str) -> str:
@@ -140,6 +151,7 @@ def _row(rank: int, each: Judged) -> dict[str, Any]:
         "folded": None if each.fold is None else str(each.fold),
         "reason": each.reason,
         "mean": indicator.mean,
+        "interval": None if indicator.interval is None else list(indicator.interval),
         "spread": indicator.spread,
         "unit": indicator.unit or "count",
         "status": str(indicator.status),

@@ -5,6 +5,7 @@ take turns, and ``wrap``, the times after which a counter of 32 bits has gone ro
 """
 
 import gc
+import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from gnomon.events.registers import Virtual64
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.sources.base import Command, Process, Target, Thread
+from gnomon.sources.pace import steady
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.attr import event_spec
 
@@ -101,6 +103,21 @@ def turns() -> dict[str, Any]:
         "truth": {line.event: line.value for line in truth.counts},
         "counts": {line.event: asdict(line) for line in shared.counts},
     }
+
+
+def rotation() -> list[dict[str, Any]]:
+    """Turns of two sets, each as large as the counters allow beside what is always on."""
+    program = f"from gnomon import _native; _native.known_loop({LONG})"
+    command = Command((sys.executable, "-c", program))
+    always = tuple(_requests("instructions:u,cycles:u"))
+    sets = [tuple(_requests("r8:u,r20:u,r21:u,r22:u,r23:u")), tuple(_requests("r8:u,r11:u,r24:u"))]
+    following = itertools.cycle([1, 0])
+    with source.open_sets(always, sets, command) as opened:
+        turns = opened.turns(steady(20_000_000), lambda: next(following), lambda: False)
+        return [
+            {"chosen": turn.chosen, "readings": [r._asdict() for r in turn.readings]}
+            for turn in turns
+        ]
 
 
 def unit() -> dict[str, Any]:
@@ -256,5 +273,15 @@ def _sysctl(name: str, value: int) -> None:
 
 if __name__ == "__main__":
     run_sections(
-        exact, turns, unit, too_large, exact_set, availability, doctor, listing, rights, user_reads
+        exact,
+        turns,
+        rotation,
+        unit,
+        too_large,
+        exact_set,
+        availability,
+        doctor,
+        listing,
+        rights,
+        user_reads,
     )

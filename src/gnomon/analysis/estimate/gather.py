@@ -6,25 +6,84 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.estimate.intake import Intake
-from gnomon.analysis.estimate.model import Estimates, Readings
+from gnomon.analysis.estimate.model import Estimates, Readings, Tick
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.recording.model import Reading, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.analysis.estimate.model import Flags, Layout, Model, Tick
+    from gnomon.analysis.estimate.model import Flags, Layout, Model
     from gnomon.analysis.estimate.totals import Totals
     from gnomon.recording import RecordingWriter
     from gnomon.sources.base import Turn
+    from gnomon.sources.measure import Sink
 
 
-class Gatherer:
-    """Takes turns, estimates a rotation when it ends, and puts both into a recording.
+class Accounts:
+    """Makes raw readings of turns: each stands for the time since the event was last read.
 
-    `prefix`, `run` and `batch` are what readings get in a recording of several runs or
-    sources.
+    So `enabled` of all readings of an event is the whole run, and `running` the part of it in
+    which the event was on a counter, as if the kernel had shared the counters out.
     """
+
+    def __init__(self) -> None:
+        self._start: int | None = None
+        self._until: dict[tuple[str, str], int] = {}
+
+    def of(self, turn: Turn) -> Iterator[Reading]:
+        """Yield the readings of a turn."""
+        if self._start is None:
+            self._start = turn.start
+        length = turn.time - turn.start
+        for reading in turn.readings:
+            value, status, enabled = reading.value, reading.status, reading.enabled
+            key = (reading.event, reading.scope)
+            if status is Status.COUNTED and (value is None or value < 0):
+                value, status = None, Status.NOT_COUNTED
+            if length > 0 and status is Status.COUNTED:
+                waited = max(turn.time - self._until.get(key, self._start), length)
+                enabled = round(reading.running * (waited / length))
+                self._until[key] = turn.time
+            yield reading._replace(value=value, status=status, enabled=enabled)
+
+    def rest(self, end: int) -> Iterator[Reading]:
+        """Yield what accounts for the time from the last reading of each event to the end."""
+        for (event, scope), until in self._until.items():
+            if until < end:
+                yield Reading(end, event, scope, None, end - until, 0, Status.NOT_COUNTED)
+
+
+class Keeper:
+    """Takes turns, and hands their raw readings on to `sink`."""
+
+    def __init__(self, layout: Layout, sink: Sink | None = None) -> None:
+        self.layout = layout
+        self.intake = Intake(layout)
+        self.start: int | None = None  # when the first turn began
+        self.ends: list[int] = []
+        self._sink = sink
+        self._accounts = Accounts()
+
+    def take(self, turn: Turn) -> Tick | None:
+        """Take in a turn; returns the tick it made, or nothing when it made none."""
+        if self.start is None:
+            self.start = turn.start
+        tick = self.intake.take(turn)
+        if self._sink is not None:
+            self._sink(self._accounts.of(turn))
+        if tick is not None:
+            self.ends.append(turn.time)
+        return tick
+
+    def finish(self) -> None:
+        """Account for the time after the last readings."""
+        if self._sink is not None and self.ends:
+            self._sink(self._accounts.rest(self.ends[-1]))
+
+
+class Gatherer(Keeper):
+    """Estimates a rotation when it ends, and puts readings and estimates into a recording."""
 
     def __init__(
         self,
@@ -32,37 +91,25 @@ class Gatherer:
         model: Model,
         writer: RecordingWriter | None = None,
         *,
-        prefix: str = "",
-        run: int = 0,
-        batch: int = 0,
+        usual: float | None = None,
     ) -> None:
-        self.layout = layout
-        self.intake = Intake(layout)
-        self.ends: list[int] = []
+        super().__init__(layout, None if writer is None else writer.append)
         self.seen = _nothing(len(layout))  # which events were read at least once
         self.taken = 0.0  # seconds of processor time that estimating and recording took
         self._filter = model.begin(layout)
         self._writer = writer
-        self._prefix, self._run, self._batch = prefix, run, batch
-        self._names = [prefix + name for name in layout.events]
         self._ticks: list[Tick] = []
         self._parts: list[Estimates] = []
         self._waiting = 0
-        self.start: int | None = None  # when the first turn began
-        self._until: dict[tuple[str, str], int] = {}  # up to when each event was accounted for
+        self._usual = usual  # the length of a tick in seconds; without one that of the first
 
     def take(self, turn: Turn) -> Tick | None:
         """Take in a turn; returns the tick it made, or nothing when it made none."""
         began = time.process_time()
-        if self.start is None:
-            self.start = turn.start
-        tick = self.intake.take(turn)
-        if self._writer is not None:
-            self._writer.append(self._raw(turn))
+        tick = super().take(turn)
         if tick is not None:
             self._ticks.append(tick)
-            self.ends.append(turn.time)
-            self._filter.push(tick)
+            self._filter.push(self._as_usual(tick))
             self.seen |= tick.counts == tick.counts
             self._waiting += 1
             if tick.ends_rotation:
@@ -72,57 +119,56 @@ class Gatherer:
 
     def now(self) -> Estimates:
         """Return the last tick as it is estimated at once, before its rotation is over."""
-        return self._filter.recent(1)
+        return self._recent(1)
+
+    def _as_usual(self, tick: Tick) -> Tick:
+        """Return a tick as if it were as long as the others: models compare counts."""
+        if self._usual is None:
+            self._usual = tick.seconds
+        factor = self._usual / tick.seconds
+        if factor == 1:
+            return tick
+        return Tick(self._usual, tick.fixed * factor, tick.counts * factor, tick.ends_rotation)
+
+    def _recent(self, ticks: int) -> Estimates:
+        """Return the last ticks as long as they were."""
+        import numpy as np
+
+        part = self._filter.recent(ticks)
+        seconds = np.array([tick.seconds for tick in self._ticks[-ticks:]])
+        factors = (seconds / (self._usual or 1.0))[:, None]
+        counts = np.array([tick.counts for tick in self._ticks[-ticks:]])
+        read = np.isfinite(counts)
+        scaled = (part.mean, part.low, part.high)
+        mean, low, high = (np.where(read, counts, values * factors) for values in scaled)
+        return Estimates(mean, part.deviation * factors, low, high)
 
     def _estimate(self) -> None:
-        part = self._filter.recent(self._waiting)
+        part = self._recent(self._waiting)
         self._parts.append(part)
         if self._writer is not None:
             self._writer.append_estimate_columns(self._columns(part))
         self._waiting = 0
 
     def _columns(self, part: Estimates) -> list[Any]:
+        """Return estimates as columns of their table; of what was never read there are none."""
         import numpy as np
 
         ticks, events = part.mean.shape
-        times = np.repeat(np.array(self.ends[-ticks:], dtype=np.int64), events)
-        marks = [np.full(ticks * events, mark) for mark in (self._run, self._batch)]
+        known = np.isfinite(part.mean).ravel()
+        times = np.repeat(np.array(self.ends[-ticks:], dtype=np.int64), events)[known]
+        names = [name for name, kept in zip(self.layout.events * ticks, known, strict=True) if kept]
         values = [
-            np.ascontiguousarray(values, dtype=np.float64).ravel()
+            np.ascontiguousarray(values, dtype=np.float64).ravel()[known]
             for values in (part.mean, part.deviation, part.low, part.high)
         ]
-        return [times, self._names * ticks, *values, *marks]
-
-    def _raw(self, turn: Turn) -> Iterator[Reading]:
-        """Yield readings that stand for the time since the event was last read."""
-        assert self.start is not None
-        length = turn.time - turn.start
-        for reading in turn.readings:
-            value, status, enabled = reading.value, reading.status, reading.enabled
-            key = (reading.event, reading.scope)
-            if status is Status.COUNTED and (value is None or value < 0):
-                value, status = None, Status.NOT_COUNTED
-            if length > 0 and status is Status.COUNTED:
-                waited = max(turn.time - self._until.get(key, self.start), length)
-                enabled = round(reading.running * (waited / length))
-                self._until[key] = turn.time
-            yield self._marked(reading._replace(value=value, status=status, enabled=enabled))
-
-    def _marked(self, reading: Reading) -> Reading:
-        event = self._prefix + reading.event
-        return reading._replace(event=event, run=self._run, batch=self._batch)
+        return [times, names, *values, np.zeros_like(times), np.zeros_like(times)]
 
     def finish(self) -> None:
         """Estimate the rotation that was cut short, and account for the time after readings."""
         if self._waiting:
             self._estimate()
-        if self._writer is not None and self.ends:
-            end = self.ends[-1]
-            self._writer.append(
-                self._marked(Reading(end, event, scope, None, end - until, 0, Status.NOT_COUNTED))
-                for (event, scope), until in self._until.items()
-                if until < end
-            )
+        super().finish()
 
     @property
     def readings(self) -> Readings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, load_metrics
@@ -11,10 +11,12 @@ from gnomon.events.metrics import BoundMetric, load_metrics
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gnomon.analysis.estimate.model import Estimates, Flags, Layout, Tick
+    from gnomon.analysis.estimate.model import Array, Estimates, Flags, Layout, Tick
     from gnomon.analysis.estimate.state import State
     from gnomon.events.presets import PresetTable
     from gnomon.recording.model import EventInfo, Provenance
+
+Cells = tuple[float | None, ...]
 
 _WIDTH = 1.645
 """Standard deviations on either side that hold 90 % of a normal distribution."""
@@ -61,10 +63,9 @@ def metrics_of(state: State) -> tuple[MetricState, ...]:
         run = bound.formula.evaluate_rows_with_variance(
             {**totals, "time": seconds, **constants}, doubts
         )
-        whole = [cells[0] for cells in _interval(run.value, run.variance)]
+        value, low, high = (cells[0] for cells in _interval(run.value, run.variance))
         course = _interval(ticks.value, ticks.variance)
-        about = bound.metric
-        found.append(MetricState(about.name, about.title, about.unit.text, *whole, *course))
+        found.append(_state(bound, value, low, high, *course))
     return tuple(found)
 
 
@@ -88,10 +89,23 @@ def metrics_now(
         result = bound.formula.evaluate_rows_with_variance(
             {**counts, "time": [tick.seconds], **_constants(provenance)}, variances
         )
-        cells = [each[0] for each in _interval(result.value, result.variance)]
-        about = bound.metric
-        found.append(MetricState(about.name, about.title, about.unit.text, *cells))
+        value, low, high = (each[0] for each in _interval(result.value, result.variance))
+        found.append(_state(bound, value, low, high))
     return tuple(found)
+
+
+def _state(
+    bound: BoundMetric,
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    values: Cells = (),
+    lows: Cells = (),
+    highs: Cells = (),
+) -> MetricState:
+    about = bound.metric
+    unit = about.unit.text
+    return MetricState(about.name, about.title, unit, value, low, high, values, lows, highs)
 
 
 def bound_metrics(
@@ -121,23 +135,19 @@ def _constants(provenance: Provenance) -> dict[str, float | None]:
     return {"cpus": float(provenance.cpus) or None}
 
 
-Cells = tuple[float | None, ...]
-
-
-def _interval(values: object, variances: object) -> tuple[Cells, Cells, Cells]:
+def _interval(values: Any, variances: Any) -> tuple[Cells, Cells, Cells]:
     """Return values with both ends of their intervals; None where there is none."""
     import numpy as np
 
-    middle = np.atleast_1d(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
-    variance = np.ma.filled(np.ma.asarray(variances, dtype=float), np.nan)
+    middle: Array = np.atleast_1d(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
+    variance: Array = np.ma.filled(np.ma.asarray(variances, dtype=float), np.nan)
     variance = np.broadcast_to(np.atleast_1d(variance), middle.shape)
     half = _WIDTH * np.sqrt(np.maximum(variance, 0))
     low = np.where(middle >= 0, np.maximum(middle - half, 0), middle - half)
     return _cells(middle), _cells(low), _cells(middle + half)
 
 
-def _cells(values: object) -> Cells:
-    import numpy as np
+def _cells(values: Array) -> Cells:
+    import math
 
-    array = np.asarray(values, dtype=float)
-    return tuple(float(v) if np.isfinite(v) else None for v in array)
+    return tuple(v if math.isfinite(v) else None for v in values.tolist())

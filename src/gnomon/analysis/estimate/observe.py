@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.estimate.gather import Gatherer
+from gnomon.analysis.estimate.gather import Gatherer, Keeper
 from gnomon.analysis.estimate.metrics import MetricState, bound_metrics, metrics_now
 from gnomon.analysis.estimate.models import find_model
 from gnomon.analysis.estimate.schedule import ORDER, find_order
@@ -28,6 +28,7 @@ from gnomon.recording.model import RunInfo
 from gnomon.sources import find_source
 from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
 from gnomon.sources.measure import Stopper, event_infos
+from gnomon.sources.pace import steady
 from gnomon.units import parse_duration, utc_now
 
 if TYPE_CHECKING:
@@ -109,8 +110,9 @@ def observe(
     target = as_target(command)
     source = find_source(source or "perf") if source is None or isinstance(source, str) else source
     step = tick_length(interval, source)
-    sets = _countable(source, _plan(source, events, always, registers), target, registers)
-    chooser = find_order(order, sets.layout, seed=seed, weights=weights)
+    sets = countable_sets(source, _plan(source, events, always, registers), target, registers)
+    weighed = weights_of_events(weights or {}, source, target, sets)
+    chooser = find_order(order, sets.layout, seed=seed, weights=weighed)
     chosen = find_model(model) if isinstance(model, str) else model
     provenance = replace(
         source.provenance(target),
@@ -129,14 +131,14 @@ def observe(
             writer = stack.enter_context(
                 RecordingWriter(output, provenance, infos, overwrite=overwrite)
             )
-        gathered = Gatherer(sets.layout, chosen, writer)
+        gathered = Gatherer(sets.layout, chosen, writer, usual=step / 1e9)
         limit = (
             parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
         )
         watcher = None
         if on_tick is not None:
             watcher = _watcher(on_tick, provenance, infos, gathered)
-        outcome = follow(rotation, gathered, chooser, target, step, limit, watcher)
+        outcome = follow(rotation, gathered, chooser, target, steady(step), limit, watcher)
         warnings = (*sets.warnings, *outcome.warnings)
         if writer is not None:
             writer.add_run(outcome.run)
@@ -181,6 +183,24 @@ def _watcher(
     return lambda turn, tick: on_tick(Moment(turn, tick, gathered, scene))
 
 
+def weights_of_events(
+    weights: Mapping[str, float], source: Source, target: Target, sets: Sets
+) -> dict[str, float]:
+    """Return weights of events; that of a metric is that of all events it is made of."""
+    layout = sets.layout
+    if set(weights) <= set(layout.events):
+        return dict(weights)
+    names = (*layout.fixed, *layout.events)
+    metrics = bound_metrics(source.provenance(target), event_infos(sets.requests), names)
+    known = {bound.metric.name: bound.events for bound in metrics}
+    found: dict[str, float] = {}
+    for name, weight in weights.items():
+        for event in known.get(name, (name,)):
+            if name not in known or event not in layout.fixed:  # those are counted anyway
+                found[event] = max(weight, found.get(event, 0.0))
+    return found
+
+
 def _requests(source: Source, events: str | None) -> list[Request]:
     if events == "all":
         proved = source.availability([Request(event) for event in source.events()])
@@ -189,7 +209,9 @@ def _requests(source: Source, events: str | None) -> list[Request]:
     return [request for group in groups for request in group]
 
 
-def _countable(source: Source, sets: Sets, target: Target, registers: int | None) -> Sets:
+def countable_sets(
+    source: Source, sets: Sets, target: Target, registers: int | None = None
+) -> Sets:
     """Return the sets without the events that this target has no counts of."""
     with open_rotation(source, sets, target) as rotation:
         refused = {reading.event for reading in rotation.refused}
@@ -227,10 +249,10 @@ class Outcome:
 
 def follow(
     rotation: Rotation,
-    gathered: Gatherer,
+    keeper: Keeper,
     order: Order,
     target: Target,
-    interval: int,
+    lengths: Iterator[int],
     duration: float | None = None,
     watcher: Watcher | None = None,
 ) -> Outcome:
@@ -251,23 +273,23 @@ def follow(
             return stopped or (deadline is not None and clock() >= deadline)
 
         try:
-            for turn in rotation.turns(interval, order.choose, over):
-                tick = gathered.take(turn)
+            for turn in rotation.turns(lengths, order.choose, over):
+                tick = keeper.take(turn)
                 if tick is None:
                     continue
                 order.note(tick)
                 if watcher is not None:
                     watcher(turn, tick)
         except GnomonError as error:
-            if not gathered.ends:
+            if not keeper.ends:
                 raise
             failure = f"the source stopped early: {error}"
         finally:
             stopper.watch(None)
-        gathered.finish()
-        began = start if gathered.start is None else gathered.start
+        keeper.finish()
+        began = start if keeper.start is None else keeper.start
         run = RunInfo(0, 0, began, clock(), rotation.exit_status, started_at)
-        warnings = [*rotation.warnings, *gathered.intake.warnings, *filter(None, [failure])]
+        warnings = [*rotation.warnings, *keeper.intake.warnings, *filter(None, [failure])]
         return Outcome(run, tuple(dict.fromkeys(warnings)), stopper.requested, bool(failure))
 
 

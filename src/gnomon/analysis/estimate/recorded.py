@@ -29,9 +29,32 @@ def estimate(
     """Estimate a recorded run anew, from all its readings at once unless `smooth` is False."""
     state = state_of(recording, run=run)
     chosen = find_model(model) if isinstance(model, str) else model
-    estimates = chosen.smooth(state.readings) if smooth else causal(chosen, state.readings)
+    estimates = _estimated(chosen, state.readings, state.provenance.interval, smooth=smooth)
     provenance = replace(state.provenance, model=chosen.name)
     return replace(state, provenance=provenance, estimates=estimates, smoothed=smooth)
+
+
+def _estimated(
+    model: Model, readings: Readings, interval: int | None, *, smooth: bool
+) -> Estimates:
+    """Estimate ticks as if all were of the usual length, which is what models compare."""
+    import numpy as np
+
+    usual = interval / 1e9 if interval else float(np.median(readings.seconds))
+    factors = (usual / readings.seconds)[:, None]
+    even = replace(
+        readings,
+        seconds=np.full(len(readings), usual),
+        fixed=readings.fixed * factors,
+        counts=readings.counts * factors,
+    )
+    found = model.smooth(even) if smooth else causal(model, even)
+    read = np.isfinite(readings.counts)
+    mean, low, high = (
+        np.where(read, readings.counts, values / factors)
+        for values in (found.mean, found.low, found.high)
+    )
+    return Estimates(mean, found.deviation / factors, low, high)
 
 
 def state_of(recording: str | os.PathLike[str] | Recording, *, run: int | None = None) -> State:
@@ -75,6 +98,20 @@ def layout_of(always: tuple[str, ...], sets: tuple[str, ...]) -> Layout:
     names = list(dict.fromkeys(name for group in groups for name in group))
     place = {name: number for number, name in enumerate(names)}
     return Layout(tuple(names), always, tuple(tuple(place[n] for n in g) for g in groups))
+
+
+def readings_of(columns: dict[str, Array], always: tuple[str, ...], start: int) -> Readings:
+    """Return the readings of a run of which only the fixed counters are known."""
+    names = list(dict.fromkeys(str(name) for name in columns["event"]))
+    fixed = tuple(name for name in names if name in always)
+    together: dict[int, set[str]] = {}
+    for time, name in zip(columns["time"].tolist(), columns["event"], strict=True):
+        together.setdefault(time, set()).add(str(name))
+    last = max(together)  # there all events may have a row that closes the run
+    kinds = {frozenset(group) for time, group in together.items() if time != last}
+    events = tuple(name for name in names if name not in always)
+    sets = tuple(() for _ in kinds) or ((),)
+    return _readings(columns, Layout(events, fixed, sets), start)[1]
 
 
 def _run(recording: Recording, run: int | None) -> RunInfo:
@@ -130,7 +167,7 @@ def _held(fixed: Array, seconds: Array) -> Array:
 def _estimates(
     recording: Recording, layout: Layout, ends: Array, readings: Readings, run: int
 ) -> Estimates:
-    """Return the estimates that were recorded; ticks without any get what was read."""
+    """Return the estimates that were recorded, or new ones where a run was cut short."""
     import numpy as np
 
     columns = recording.columns("estimates", run=run)
@@ -139,8 +176,12 @@ def _estimates(
     where = np.array([place.get(str(name), -1) for name in columns["event"]], dtype=int)
     arrays = []
     for name in ("mean", "deviation", "low", "high"):
-        values = np.zeros_like(readings.counts) if name == "deviation" else readings.counts.copy()
-        values[np.isnan(values)] = 0.0
+        values = np.full_like(readings.counts, np.nan)
         values[rows[where >= 0], where[where >= 0]] = columns[name][where >= 0]
         arrays.append(values)
-    return Estimates(*arrays)
+    found = Estimates(*arrays)
+    read = np.isfinite(readings.counts)
+    if np.isnan(found.mean[:, read.any(axis=0)]).any():
+        origin = recording.provenance
+        return _estimated(find_model(origin.model), readings, origin.interval, smooth=False)
+    return found

@@ -1,4 +1,10 @@
-"""Orders: which set is read next."""
+"""Orders: which set is read next.
+
+A set is worth reading when its events are far from what is known of them. `Chosen` judges that
+from three things: how wrong guesses of an event were when they could be checked, how long ago
+it was read, and how far the state that the fixed counters tell is from the states in which it
+was read. What is calm is not forgotten: no set waits for more than three rotations.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,10 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gnomon.analysis.estimate.model import Layout, Tick
+    from gnomon.analysis.estimate.model import Array, Layout, Tick
+
+ORDERS = ("chosen", "shuffled", "round-robin")
+ORDER = "chosen"
 
 
 class Order(Protocol):
@@ -23,10 +32,33 @@ class Order(Protocol):
         """Take in a tick that is over."""
 
 
+def find_order(
+    name: str, layout: Layout, *, seed: int = 1, weights: Mapping[str, float] | None = None
+) -> Order:
+    """Return the order of a name; `weights` tell it how much events matter, 1 if not named."""
+    for event in weights or {}:
+        if event not in layout.events:
+            raise UsageError(
+                f"'{event}' takes no turns, so it can have no weight: "
+                f"those that do are {', '.join(layout.events)}."
+            )
+    if weights and name != "chosen":
+        raise UsageError(f"the order '{name}' knows no weights: leave them away, or have chosen.")
+    match name:
+        case "round-robin":
+            return RoundRobin(layout)
+        case "shuffled":
+            return Shuffled(layout, seed)
+        case "chosen":
+            return Chosen(layout, seed, weights)
+    raise UsageError(f"there is no order '{name}': there are {', '.join(ORDERS)}.")
+
+
 class RoundRobin:
     """One set after the other, always in the same order."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, seed: int = 1) -> None:
+        del seed
         self._sets = len(layout.sets)
         self._next = 0
 
@@ -63,17 +95,120 @@ class Shuffled:
         """Learn nothing."""
 
 
-ORDERS = ("round-robin", "shuffled")
-ORDER = "shuffled"
+class Chosen:
+    """The set whose reading is expected to tell most, with chance deciding between near ones."""
 
+    LONGEST = 3  # rotations that a set may wait
+    MEMORY = 64  # readings of an event that are looked back at
+    ERROR, STATE = 0.5, 0.5  # exponents: 1 would starve calm events for restless ones
+    CHANCE = 0.5
+    FLOOR, CEILING = 0.05, 2.0  # of an error relative to the event's mean
+    NEAR = 0.1  # the distance of a state that counts as none
+    LEARNING = 0.1
+    REST = 0.9  # of a tick: what was just read has little to tell
 
-def find_order(
-    name: str, layout: Layout, *, seed: int = 1, weights: Mapping[str, float] | None = None
-) -> Order:
-    """Return the order of a name."""
-    match name:
-        case "round-robin":
-            return RoundRobin(layout)
-        case "shuffled":
-            return Shuffled(layout, seed)
-    raise UsageError(f"there is no order '{name}': there are {', '.join(ORDERS)}.")
+    def __init__(
+        self, layout: Layout, seed: int = 1, weights: Mapping[str, float] | None = None
+    ) -> None:
+        import numpy as np
+
+        events, fixed = len(layout), len(layout.fixed)
+        self._sets = [np.array(group, dtype=int) for group in layout.sets]
+        self._random = np.random.default_rng(seed)
+        self._weights = np.array([(weights or {}).get(name, 1.0) for name in layout.events])
+        shared = set.intersection(*map(set, layout.sets)) if len(layout.sets) > 1 else set()
+        self._always = np.isin(np.arange(events), list(shared))
+        self._states = np.full((events, self.MEMORY, fixed), np.nan)
+        self._values = np.zeros((events, self.MEMORY))
+        self._read = np.zeros(events, dtype=int)  # how often
+        self._errors = np.zeros(events)
+        self._means = np.zeros(events)
+        self._last = np.full(events, -1)
+        self._centre = np.zeros(fixed)
+        self._usual = np.zeros(fixed)  # how far states usually are from their centre
+        self._state = np.zeros(fixed)
+        self._tick = 0
+        self._turn = 0
+        self._begun = [-1] * len(self._sets)  # the last turn of each set
+
+    def choose(self) -> int:
+        """Return the set that is worth most, or one that has waited for too long."""
+        import numpy as np
+
+        waits = [self._turn - turn for turn in self._begun]
+        never = [number for number, turn in enumerate(self._begun) if turn < 0]
+        longest = max(range(len(waits)), key=waits.__getitem__)
+        if never:
+            chosen = never[int(self._random.integers(len(never)))]
+        elif waits[longest] >= self.LONGEST * len(self._sets):
+            chosen = longest
+        else:
+            worth = self._worth()
+            chances = np.exp(self.CHANCE * self._random.standard_normal(len(self._sets)))
+            sums = [float(worth[group].sum()) for group in self._sets]
+            chosen = int(np.argmax(np.array(sums) * chances))
+        self._begun[chosen] = self._turn
+        self._turn += 1
+        return chosen
+
+    def _worth(self) -> Array:
+        """Return what reading each event is expected to tell; nothing if it is always read."""
+        import numpy as np
+
+        ages = self._ages()
+        relative = np.divide(
+            self._errors, self._means, out=np.zeros_like(self._errors), where=self._means > 0
+        )
+        worth = (np.clip(relative, 0, self.CEILING) + self.FLOOR) ** self.ERROR * ages
+        if len(self._state):
+            far = self._far(self._states)
+            far = np.where(np.isnan(far), np.inf, far)
+            nearest = np.partition(far, 2, axis=1)[:, :3]
+            known = np.isfinite(nearest)
+            mean = np.where(known, nearest, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+            worth = worth * (mean + self.NEAR) ** self.STATE
+        result: Array = worth * self._weights + 1e-12 * ages
+        return np.where(self._always, 0.0, result)
+
+    def _ages(self) -> Array:
+        """Return how long each event was not read."""
+        ages: Array = (self._tick - self._last).astype(float) - self.REST
+        return ages
+
+    def _far(self, states: Array) -> Array:
+        import numpy as np
+
+        result: Array = (np.abs(states - self._state) / np.maximum(self._usual, 1e-6)).sum(axis=-1)
+        return result
+
+    def note(self, tick: Tick) -> None:
+        """Learn how wrong the nearest reading would have been as a guess of this one."""
+        import numpy as np
+
+        state = np.log1p(np.maximum(tick.fixed, 0))
+        if self._tick == 0:
+            self._centre = state.copy()
+        rate = max(0.02, 1 / (self._tick + 1))
+        self._usual += (np.abs(state - self._centre) - self._usual) * rate
+        self._centre += (state - self._centre) * rate
+        self._state = state
+        for event in np.flatnonzero(np.isfinite(tick.counts)):
+            self._learn(int(event), float(tick.counts[event]))
+        self._tick += 1
+
+    def _learn(self, event: int, value: float) -> None:
+        import numpy as np
+
+        times = int(self._read[event])
+        kept = min(times, self.MEMORY)
+        if kept:
+            guess = self._values[event, (times - 1) % self.MEMORY]
+            if len(self._state):
+                guess = self._values[event, np.argmin(self._far(self._states[event, :kept]))]
+            rate = max(self.LEARNING, 1 / times)
+            self._errors[event] += (abs(value - guess) - self._errors[event]) * rate
+        self._means[event] += (value - self._means[event]) * max(self.LEARNING, 1 / (times + 1))
+        place = times % self.MEMORY
+        self._states[event, place], self._values[event, place] = self._state, value
+        self._read[event] = times + 1
+        self._last[event] = self._tick

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
     Total = tuple[float, float, float, float]
+    Predictor = tuple[Array, Array]
+    """Rates at the ticks that were read, each from the others, and at those that were not."""
 
 _NEIGHBOURS = (2, 5, 12)
+_PENALTIES = (0.01, 0.1)
+_TOGETHER = 3
 _FEWEST = 4
 """With fewer readings than this there is nothing to choose by."""
 
@@ -75,15 +79,15 @@ def _total(readings: Readings, event: int, state: Array) -> Total:
     left, seen = float(seconds[unread].sum()), float(seconds[read].sum())
     if known == 0:
         # As many as could have stayed unseen with one chance in ten.
-        return 0.0, 0.0, 0.0, -float(np.log1p(-COVERAGE)) * left / seen
+        most = -float(np.log1p(-COVERAGE)) * left / seen
+        return 0.0, most / 2, 0.0, most
     if len(read) < _FEWEST:
         total = known + left * known / seen
         return total, total, known, total * _most(len(read))
     rates = counts[read] / seconds[read]
     weights = _weights(readings, read, unread)
-    hidden, predicted = min(
-        _predictions(readings, state, read, rates, unread),
-        key=lambda each: float(np.sum(weights * (rates - each[0]) ** 2)),
+    hidden, predicted = _best(
+        list(_predictions(readings, state, read, rates, unread)), rates, weights
     )
     errors = rates - hidden
     total = known + float(np.sum(seconds[unread] * predicted) + np.sum(weights * errors))
@@ -91,6 +95,21 @@ def _total(readings: Readings, event: int, state: Array) -> Total:
     spread = float(np.mean(errors**2))
     deviation = float(np.sqrt(spread * np.sum(weights * (weights + seconds[read]))))
     return total, deviation, *_interval(total, deviation, known, counts[read])
+
+
+def _best(predictors: list[Predictor], rates: Array, weights: Array) -> Predictor:
+    """Return the predictor that met hidden readings best, or the mean of the best if that did."""
+    import numpy as np
+
+    def error(predictor: Predictor) -> float:
+        return float(np.sum(weights * (rates - predictor[0]) ** 2))
+
+    best = sorted(predictors, key=error)[:_TOGETHER]
+    means = [
+        (np.mean([h for h, _ in best[:n]], axis=0), np.mean([p for _, p in best[:n]], axis=0))
+        for n in range(2, len(best) + 1)
+    ]
+    return min([best[0], *means], key=error)
 
 
 def _interval(total: float, deviation: float, known: float, counts: Array) -> tuple[float, float]:
@@ -134,8 +153,8 @@ def _weights(readings: Readings, read: Places, unread: Places) -> Array:
 
 def _predictions(
     readings: Readings, state: Array, read: Places, rates: Array, unread: Places
-) -> Iterator[tuple[Array, Array]]:
-    """Yield rates at the ticks that were read, each from the others, and at those that were not."""
+) -> Iterator[Predictor]:
+    """Yield the mean rate, rates in proportion to others, regressions, and analogues."""
     import numpy as np
     from scipy.spatial import cKDTree  # type: ignore[import-untyped]
 
@@ -149,6 +168,7 @@ def _predictions(
             continue
         rest = np.maximum(whole - base[read], whole * 1e-12)
         yield (total - rates) / rest * base[read], total / whole * base[unread]
+    yield from _regressions(readings, read, rates, unread)
     examples = read[-_MOST:]
     values = rates[-_MOST:]
     tree = cKDTree(state[examples])
@@ -159,6 +179,38 @@ def _predictions(
         own = examples[near] == read[:, None]
         own[~own.any(axis=1), -1] = True  # where it is not its own example, drop the farthest
         yield _mean(values[near], far, ~own), _mean(values, *tree.query(state[unread], k=count))
+
+
+def _regressions(
+    readings: Readings, read: Places, rates: Array, unread: Places
+) -> Iterator[Predictor]:
+    """Yield ridge regressions on what was counted all the time, and on its roots as well."""
+    import numpy as np
+
+    rows = _always(readings) / readings.seconds[:, None]
+    rows = rows[:, rows[read].std(axis=0) > 0]
+    rows = rows / rows[read].mean(axis=0)
+    for table in (rows, np.hstack([rows, np.sqrt(rows)])):
+        if not 0 < 3 * table.shape[1] + 5 <= len(read) or not rows.size:
+            continue
+        centred = (table - table[read].mean(axis=0)) / table[read].std(axis=0)
+        seen, mean = centred[read], float(rates.mean())
+        for penalty in _PENALTIES:
+            normal = seen.T @ seen + penalty * len(read) * np.eye(table.shape[1])
+            slopes = np.linalg.solve(normal, seen.T @ (rates - mean))
+            # What a row does to its own fit tells what the fit would be without it.
+            own = np.einsum("ij,ji->i", seen, np.linalg.solve(normal, seen.T)) + 1 / len(read)
+            errors = (rates - mean - seen @ slopes) / np.maximum(1 - own, 1e-3)
+            yield rates - errors, np.maximum(mean + centred[unread] @ slopes, 0.0)
+
+
+def _always(readings: Readings) -> Array:
+    """Return the counts of everything that was counted in every tick."""
+    import numpy as np
+
+    whole = np.isfinite(readings.counts).all(axis=0)
+    table: Array = np.hstack([readings.fixed, readings.counts[:, whole]])
+    return table
 
 
 def _mean(values: Array, far: Array, near: Array) -> Array:
@@ -180,8 +232,7 @@ def _state(readings: Readings) -> Array:
 
     seconds = readings.seconds
     columns = [_SPAN * np.cumsum(seconds) / seconds.sum()]
-    always = np.isfinite(readings.counts).all(axis=0)
-    for counts in np.hstack([readings.fixed, readings.counts[:, always]]).T:
+    for counts in _always(readings).T:
         level = np.log1p(counts / seconds)
         usual = float(np.mean(np.abs(level - np.median(level))))
         if usual == 0:

@@ -16,11 +16,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gnomon.analysis.estimate.observe import tick_length
 from gnomon.analysis.survey.batches import Batch, FindSource, plan_batches, read_batches, run_order
+from gnomon.analysis.survey.origins import event_prefix
 from gnomon.analysis.survey.result import ONE_RUN, SurveyResult, survey_of
 from gnomon.analysis.survey.runs import OnProgress, Outcome, Progress, carry_out
 from gnomon.analysis.survey.selection import Fold, Judged
 from gnomon.analysis.survey.subject import Subject, choose_events, choose_origins
+from gnomon.analysis.survey.turns import Turns, always_counted
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording import Recording, RecordingWriter
 from gnomon.recording.model import Provenance
@@ -52,6 +55,7 @@ def survey(
     on: str | None = None,
     valgrind: bool = True,
     one_run: bool = False,
+    interval: str | int | None = None,
     timeout: str | float | None = None,
     seed: int = 1,
     overwrite: bool = False,
@@ -61,7 +65,8 @@ def survey(
     """Measure every event that can be counted over a command, and record it in `output`.
 
     `on` adds the events of a simulated machine. Without `valgrind`, no run is made under it.
-    With `one_run` all events of a source share one run and take turns. A run that takes
+    With `one_run` all events of a source share one run and take turns, a set of them an
+    `interval` (20 ms, on a simulated machine 20 us of its time). A run that takes
     longer than `timeout` is an error; what was measured before it is kept. `find` returns a
     source by its origin, by default one of gnomon's own.
     """
@@ -83,11 +88,17 @@ def survey(
     # A command that cannot even be started must neither leave a recording nor replace one.
     find(batches[0].origin).open(batches[0].groups, subject.command).close()
     provenance = _provenance(subject, batches, find, repeat, one_run=one_run)
+    turns = None
+    if one_run:
+        turns = Turns(interval, seed)
+        provenance = _with_turns(provenance, batches, find, subject.command, turns)
+    elif interval is not None:
+        raise UsageError("an interval is for events that take turns: ask for one run as well.")
     writer = RecordingWriter(output, provenance, overwrite=overwrite)
     for text in misfits:
         writer.warn(f"not counted: {text}")
     order = run_order(len(batches), repeat, seed)
-    return _go(writer, batches, order, subject.command, find, seconds, on_progress)
+    return _go(writer, batches, order, subject.command, find, seconds, turns, on_progress)
 
 
 def resume(
@@ -115,7 +126,8 @@ def resume(
     batches = read_batches(provenance.plan, find)
     command = Command(provenance.command)
     writer = RecordingWriter.reopen(where)
-    return _go(writer, batches, rest, command, find, seconds, on_progress)
+    turns = Turns(provenance.interval, seed) if provenance.target.endswith(ONE_RUN) else None
+    return _go(writer, batches, rest, command, find, seconds, turns, on_progress)
 
 
 def _go(
@@ -125,6 +137,7 @@ def _go(
     command: Command,
     find: FindSource,
     timeout: float | None,
+    turns: Turns | None,
     on_progress: OnProgress | None,
 ) -> SurveyResult:
     with writer:
@@ -135,6 +148,7 @@ def _go(
             find,
             writer,
             timeout=timeout,
+            turns=turns,
             on_progress=on_progress,
         )
         for text in outcome.warnings:
@@ -170,6 +184,26 @@ def _provenance(
         repeat=repeat,
         seed=subject.seed,
     )
+
+
+def _with_turns(
+    provenance: Provenance,
+    batches: Sequence[Batch],
+    find: FindSource,
+    command: Command,
+    turns: Turns,
+) -> Provenance:
+    """Return a provenance that tells what is counted all the time, and how long a turn is."""
+    several = len({batch.origin for batch in batches}) > 1
+    always: list[str] = []
+    lengths = []
+    for batch in batches:
+        source = find(batch.origin)
+        prefix = event_prefix(batch.origin) if several else ""
+        always += [prefix + label for label in always_counted(source, batch, command)]
+        lengths.append(tick_length(turns.interval, source))
+    same = lengths[0] if len(set(lengths)) == 1 else None
+    return replace(provenance, always=tuple(always), interval=same)
 
 
 class _Find:

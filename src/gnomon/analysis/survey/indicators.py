@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gnomon.analysis.summary import mean, relative_spread, summarise
 from gnomon.recording.model import EventInfo, Reading, RunInfo, Status, Total
@@ -26,11 +26,21 @@ class Indicator:
     caveats: tuple[str, ...]
     status: Status
     values: dict[RunKey, float]
+    intervals: dict[RunKey, tuple[float, float]] = field(default_factory=dict)
+    """The 90 % interval of the value of each run in which it is an estimate."""
 
     @property
     def mean(self) -> float | None:
         """The mean over runs, None without any value."""
         return mean(list(self.values.values()))
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The mean of the intervals of all runs, None unless there are estimates."""
+        if not self.intervals:
+            return None
+        ends = [self.intervals.get(key, (value, value)) for key, value in self.values.items()]
+        return sum(low for low, _ in ends) / len(ends), sum(high for _, high in ends) / len(ends)
 
     @property
     def spread(self) -> float | None:

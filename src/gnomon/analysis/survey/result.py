@@ -49,7 +49,7 @@ class SurveyResult(Shown):
 
     @property
     def one_run(self) -> bool:
-        """Whether all events shared one run, so that they are scaled from parts of it."""
+        """Whether all events shared one run, so that they are estimated from parts of it."""
         return self.provenance.target.endswith(ONE_RUN)
 
     @property
@@ -83,6 +83,10 @@ def survey_of(recording: Recording) -> SurveyResult:
     """Return the survey that a recording holds; any recording of whole runs will do."""
     provenance = recording.provenance
     found = indicators(recording.totals(), recording.events, provenance.source)
+    if provenance.target.endswith(ONE_RUN):
+        from gnomon.analysis.survey.turns import estimated_totals, with_estimates
+
+        found = with_estimates(found, estimated_totals(recording))
     times = durations(recording.runs)
     plain = SurveyResult(provenance, (), recording.runs, 0)
     anchors = anchors_of(provenance.plan).values()
@@ -93,6 +97,11 @@ def survey_of(recording: Recording) -> SurveyResult:
         warnings.append(
             f"{len(scaled)} events were on a counter for part of the time only: "
             "their values are scaled"
+        )
+    estimated = [each.event for each in judged if each.indicator.status is Status.ESTIMATED]
+    if estimated:
+        warnings.append(
+            f"{len(estimated)} events took turns on the counters: their values are estimated"
         )
     return SurveyResult(
         provenance=provenance,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from gnomon.analysis.survey.batches import Batch, FindSource
 from gnomon.analysis.survey.indicators import RunKey
@@ -14,6 +15,10 @@ from gnomon.recording import RecordingWriter
 from gnomon.recording.model import EventInfo, RunInfo
 from gnomon.sources.base import Command
 from gnomon.sources.measure import Measurement, measure
+
+if TYPE_CHECKING:
+    from gnomon.analysis.survey.turns import Turns
+    from gnomon.sources.base import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,13 @@ def carry_out(
     writer: RecordingWriter,
     *,
     timeout: float | None = None,
+    turns: Turns | None = None,
     on_progress: OnProgress | None = None,
 ) -> Outcome:
-    """Make the runs in the given order; a run is recorded as a whole or not at all."""
+    """Make the runs in the given order; a run is recorded as a whole or not at all.
+
+    With `turns` the events of a batch take turns on the counters.
+    """
     outcome = Outcome()
     clock = _Clock()
     mixed = len({batch.origin for batch in batches}) > 1
@@ -58,7 +67,11 @@ def carry_out(
             if on_progress is not None:
                 left = clock.left([batches[n].origin for _, n in order[done:]])
                 on_progress(Progress(done, len(order), left, batch))
-            measurement = measure(find(batch.origin), batch.groups, command, duration=timeout)
+            source = find(batch.origin)
+            if turns is None:
+                measurement = measure(source, batch.groups, command, duration=timeout)
+            else:
+                measurement = _in_turns(source, batch, command, timeout, (turns, run))
         except KeyboardInterrupt:
             outcome.interrupted = True
             break
@@ -74,6 +87,20 @@ def carry_out(
         _record(writer, measurement, (run, batch), find, mixed=mixed)
         outcome.warnings += [w for w in measurement.warnings if w not in outcome.warnings]
     return outcome
+
+
+def _in_turns(
+    source: Source,
+    batch: Batch,
+    command: Command,
+    timeout: float | None,
+    how: tuple[Turns, int],
+) -> Measurement:
+    from gnomon.analysis.survey.turns import measure_in_turns
+
+    turns, run = how
+    # Another order in every run: what one misses another may meet.
+    return measure_in_turns(source, batch, command, timeout, replace(turns, seed=turns.seed + run))
 
 
 def _ended_by_us(measurement: Measurement) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.errors import UsageError
 from gnomon.machines.pmu.bank import Bank, Counted
 from gnomon.machines.pmu.programming import ToldTurns, misfit
 from gnomon.recording.model import Reading, Status
@@ -57,21 +56,20 @@ class MachineRotation(MachineCounting):
         return Bank(bench.pmu, self._groups, self._run.look, seed=bench.seed, turns=self._told)
 
     def turns(
-        self, interval: int, choose: Callable[[], int], until: Callable[[], bool]
+        self, lengths: Iterator[int], choose: Callable[[], int], until: Callable[[], bool]
     ) -> Iterator[Turn]:
-        """Start, then yield a turn each interval of simulated time, the last one at the end."""
+        """Start, then yield turns of so much simulated time, the last one at the end."""
         self._require("start", "ready")
-        if interval <= 0:
-            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
         self.start()
         try:
-            tick, goes_on = 1, True
+            goal, goes_on = 0, True
             before: dict[tuple[str, str], Counted] = {}
             start = self.clock()
             while goes_on and self._state == "running" and not until():
                 assert self._bank is not None
-                goal = tick * interval + min(self._bank.jitter(), interval // 2)
-                goes_on = self._reach(goal, until)
+                length = next(lengths)
+                goal += length
+                goes_on = self._reach(goal + min(self._bank.jitter(), length // 2), until)
                 now = self.clock()
                 counted = {(each.label, each.place): each for each in self._bank.counted()}
                 turn = Turn(start, now, self._chosen, self._readings(before, counted, now))
@@ -81,7 +79,6 @@ class MachineRotation(MachineCounting):
                 if turn.time > turn.start:
                     yield turn
                 before, start = counted, now
-                tick += 1
         finally:
             self.warnings += [text for text in self._run.warnings if text not in self.warnings]
             if self._state == "running":

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.errors import GnomonError, UsageError
+from gnomon.errors import GnomonError
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Target, Turn
@@ -83,23 +83,22 @@ class PerfRotation(PerfCounting):
                     slot.group.close()
 
     def turns(
-        self, interval: int, choose: Callable[[], int], until: Callable[[], bool]
+        self, lengths: Iterator[int], choose: Callable[[], int], until: Callable[[], bool]
     ) -> Iterator[Turn]:
-        """Start, then yield a turn each interval, the last one when counting stops."""
+        """Start, then yield turns of so many ns, the last one when counting stops."""
         self._require("start", "ready")
-        if interval <= 0:
-            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
         self.start()
         start = goal = time.monotonic_ns()
         missed = 0
         try:
             goes_on = True
             while goes_on:
-                goal += interval
+                length = next(lengths)
+                goal += length
                 late = time.monotonic_ns() - goal
                 if late > 0:
-                    missed += 1 + late // interval
-                    goal += interval * (1 + late // interval)
+                    missed += 1 + late // length
+                    goal += length * (1 + late // length)
                 goes_on = self._reach(goal, until)
                 turn = self._switch(start, choose() if goes_on else self._chosen)
                 start = turn.time

@@ -20,7 +20,7 @@ _MOST_POINTS = 2_000
 def state_sections(state: State) -> tuple[Section, ...]:
     """Return the sections that the state of a run makes of a report."""
     lines = state.lines
-    lead = (" ".join(text.strip() for text in headline(state)) + ".",)
+    lead = ("; ".join(text.strip() for text in headline(state)) + ".",)
     totals = Section(
         "Every event",
         (*lead, "Totals marked ~ are estimated from the ticks in which the event was read."),
@@ -92,17 +92,23 @@ def _metrics(metrics: list[MetricState]) -> DataTable:
     )
 
 
-def _plot(state: State, line: EventState) -> Model:
-    from bokeh.models import ColumnDataSource
+def _top(line: EventState) -> float:
+    """Return how high a plot goes: one wide interval must not make the rest a flat line."""
+    peak = max(line.rates, default=0.0)
+    return min(max(line.highs, default=0.0), 1.5 * peak) * 1.05 or 1.0
 
-    from gnomon.views.report.plots import COLOURS, figure, from_zero, style_legend, value_axis
+
+def _plot(state: State, line: EventState) -> Model:
+    from bokeh.models import ColumnDataSource, Range1d
+
+    from gnomon.views.report.plots import COLOURS, figure, style_legend, value_axis
 
     plot = figure(
         "time in ms",
         f"{line.unit or 'count'} a second",
         height=260,
         tooltips=[("at", "@x{0.00} ms"), ("rate", "@y{0.000a} /s")],
-        y_range=from_zero(),
+        y_range=Range1d(start=0, end=_top(line)),
     )
     value_axis(plot, f"{line.unit}/s" if line.unit else "")
     step = max(len(state.ends) // _MOST_POINTS, 1)

@@ -10,6 +10,7 @@ from gnomon.recording.model import Status
 from gnomon.units import format_duration
 from gnomon.views.counts import format_spread, format_value
 from gnomon.views.report.page import Cell, DataTable, Figure, Section
+from gnomon.views.state import interval_text
 from gnomon.views.survey import fold_title, origin_text
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _lead(result: SurveyResult) -> tuple[str, ...]:
     counted = sum(result.origins().values())
     first = f"{counted} events were counted in {len(result.runs)} runs: {sources}."
     if result.one_run:
-        first += " They took turns in one run, so values are scaled from parts of it."
+        first += " They took turns in one run, so values are estimated from parts of it."
     second = ""
     if result.elapsed:
         second = f"A run takes {format_duration(result.elapsed)} when nothing slows it down."
@@ -68,21 +69,32 @@ def _ranked_table(result: SurveyResult) -> DataTable:
     mixed = len(result.origins()) > 1
     rows = tuple(_row(each, mixed=mixed) for each in result.ranked)
     return DataTable.of(
-        ("event", "mean", "spread", "share", "with time", "source", "what it counts"),
+        (
+            "event",
+            "mean",
+            "90 % interval",
+            "spread",
+            "share",
+            "with time",
+            "source",
+            "what it counts",
+        ),
         rows,
         "Events that matter, the most important first.",
-        frozenset({1, 2, 3, 4}),
+        frozenset({1, 3, 4, 5}),
     )
 
 
 def _row(each: Judged, *, mixed: bool) -> tuple[Cell, ...]:
     indicator = each.indicator
     share = each.share
-    mark = "~ " if indicator.status is Status.SCALED else ""
+    mark = "~ " if indicator.status in (Status.SCALED, Status.ESTIMATED) else ""
+    ends = indicator.interval
     caveats = "; ".join(indicator.caveats)
     return (
         Cell(each.event, hint=caveats),
         Cell(mark + format_value(indicator.mean, indicator.unit), indicator.mean),
+        Cell("" if ends is None else interval_text(*ends, indicator.unit)),
         Cell(format_spread(indicator.spread), indicator.spread),
         Cell(f"{share.of_time:.1%}", share.of_time, bar=share.of_time, hint=share.basis)
         if share is not None

@@ -1,0 +1,241 @@
+"""Whole runs: sets take turns, everything is recorded, and nothing wrong spreads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gnomon as gn
+from gnomon.analysis.estimate import observe as observing
+from gnomon.analysis.estimate.metrics import metrics_of
+from gnomon.analysis.estimate.state import State
+from gnomon.errors import GnomonError, UsageError
+from gnomon.recording import Recording
+from gnomon.recording.model import Reading, Status
+from gnomon.sources.base import Command, Turn
+from gnomon.sources.machine import MachineSource
+
+EVENTS = "branches,branch-misses,L1-dcache-loads,cache-misses,dTLB-load-misses,page-faults"
+WORK = ["workload:bfs", "size=1024"]
+
+
+def _observe(tmp_path: Path | None = None, **options: Any) -> State:
+    settings: dict[str, Any] = {
+        "interval": "2us",
+        "registers": 2,
+        "source": MachineSource("laptop"),
+    }
+    output = None if tmp_path is None else tmp_path / "state"
+    return gn.observe(WORK, EVENTS, output=output, **(settings | options))
+
+
+def _truth() -> dict[str, float]:
+    source = MachineSource("laptop")
+    wide = MachineSource("laptop", pmu=replace(source.pmu, general=32, uncore=32))
+    found = gn.count(Command(tuple(WORK)), f"instructions,cycles,{EVENTS}", source=wide)
+    return {line.event: float(line.value or 0) for line in found.counts}
+
+
+def test_what_is_always_counted_is_exact_and_the_rest_is_near() -> None:
+    state = _observe()
+    truth = _truth()
+    assert len(state.readings.layout.sets) == 3
+    for name in ("instructions", "cycles"):
+        assert state[name].total == truth[name]
+        assert state[name].measured
+    line = state["branches"]
+    assert line.total is not None
+    assert line.total == pytest.approx(truth["branches"], rel=0.2)
+    assert not line.measured
+    assert 0.2 < line.share < 0.5
+
+
+def test_where_an_event_was_read_the_estimate_is_what_was_read() -> None:
+    state = _observe()
+    read = np.isfinite(state.readings.counts)
+    assert np.array_equal(state.estimates.mean[read], state.readings.counts[read])
+    assert not state.estimates.deviation[read].any()
+    assert np.isfinite(state.estimates.mean).all()
+    assert (state.estimates.low <= state.estimates.mean).all()
+    assert (state.estimates.mean <= state.estimates.high).all()
+
+
+def test_a_recording_gives_the_same_state_back(tmp_path: Path) -> None:
+    state = _observe(tmp_path)
+    again = gn.state_of(tmp_path / "state")
+    assert again.ends == state.ends
+    assert np.array_equal(again.readings.counts, state.readings.counts, equal_nan=True)
+    assert np.array_equal(again.estimates.mean, state.estimates.mean)
+    assert np.allclose(again.totals.mean, state.totals.mean)
+    assert again.provenance.always == ("instructions", "cycles")
+    smooth = gn.estimate(tmp_path / "state")
+    assert smooth.smoothed
+    assert smooth.estimates.mean.shape == state.estimates.mean.shape
+    assert "State of workload:bfs" in smooth._repr_html_()
+
+
+def test_raw_readings_stand_for_the_whole_run(tmp_path: Path) -> None:
+    state = _observe(tmp_path)
+    span = state.ends[-1]
+    with Recording.open(tmp_path / "state") as recording:
+        totals = [t for t in recording.totals() if t.event == "branches"]
+        raw = sum(t.value or 0 for t in totals)
+        estimates = recording.columns("estimates", event="branches")
+    assert raw == np.nansum(state.readings.counts[:, state.names.index("branches") - 2])
+    for total in totals:
+        assert total.enabled == pytest.approx(span, rel=0.01)
+        assert 0.2 < total.running / total.enabled < 0.5
+    assert len(estimates["mean"]) == len(state)
+
+
+def test_a_recording_that_was_cut_short_is_estimated_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gnomon.recording import RecordingWriter
+
+    monkeypatch.setattr(RecordingWriter, "append_estimate_columns", lambda *_: None)
+    state = _observe(tmp_path)
+    again = gn.state_of(tmp_path / "state")
+    assert np.allclose(again.estimates.mean, state.estimates.mean, rtol=1e-6)
+
+
+def test_metrics_have_intervals() -> None:
+    found = {metric.name: metric for metric in metrics_of(_observe())}
+    assert found["ipc"].low == found["ipc"].high
+    rate = found["branch_misprediction_rate"]
+    assert rate.low is not None
+    assert rate.value is not None
+    assert rate.high is not None
+    assert rate.low <= rate.value <= rate.high
+    assert len(rate.values) == len(rate.lows) > 10
+
+
+def test_one_event_and_more_sets_than_ticks() -> None:
+    source = MachineSource("laptop")
+    one = gn.observe(WORK, "branches", source=source, interval="5us")
+    assert one["branches"].measured
+    few = gn.observe(WORK, EVENTS, source=source, registers=1, interval="40us")
+    assert len(few) < len(few.readings.layout.sets) + 2
+    unread = [line for line in few.lines if line.total is None]
+    assert all(line.share == 0 for line in unread)
+
+
+def test_weights_are_of_events_or_metrics_that_take_turns() -> None:
+    heavy = _observe(weights={"branch-misses": 50.0})
+    plain = _observe()
+    assert heavy["branch-misses"].share > plain["branch-misses"].share
+    _observe(weights={"branch_misprediction_rate": 3.0})
+    with pytest.raises(UsageError, match="'cycles' takes no turns"):
+        _observe(weights={"cycles": 2.0})
+    with pytest.raises(UsageError, match="knows no weights"):
+        _observe(weights={"branches": 2.0}, order="shuffled")
+
+
+def test_a_valgrind_source_has_no_turns() -> None:
+    with pytest.raises(UsageError, match="valgrind counts whole runs only"):
+        gn.observe(["true"], "valgrind::Ir,valgrind::Dr", source="valgrind")
+
+
+def _with_turns(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[Iterator[Turn]], Iterator[Turn]]
+) -> None:
+    from gnomon.sources.machine.rotation import MachineRotation
+
+    original = MachineRotation.turns
+    monkeypatch.setattr(
+        MachineRotation, "turns", lambda self, *arguments: change(original(self, *arguments))
+    )
+
+
+def test_a_source_that_dies_leaves_what_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dying(turns: Iterator[Turn]) -> Iterator[Turn]:
+        for number, turn in enumerate(turns):
+            if number == 9:
+                raise GnomonError("the machine is on fire.")
+            yield turn
+
+    _with_turns(monkeypatch, dying)
+    state = _observe(tmp_path)
+    assert len(state) == 9
+    assert state.failed
+    assert any("on fire" in text for text in state.warnings)
+    assert len(gn.state_of(tmp_path / "state")) == 9
+
+
+def test_wrong_readings_of_one_event_leave_the_others_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = _observe(order="shuffled")
+
+    def wrong(turns: Iterator[Turn]) -> Iterator[Turn]:
+        for number, turn in enumerate(turns):
+            readings = tuple(_spoiled(r, number) for r in turn.readings)
+            yield turn._replace(readings=readings)
+
+    _with_turns(monkeypatch, wrong)
+    state = _observe(order="shuffled")
+    assert any("readings of branch-misses" in text for text in state.warnings)
+    place = state.readings.layout.events.index("branch-misses")
+    others = np.arange(len(state.readings.layout)) != place
+    assert np.array_equal(state.estimates.mean[:, others], plain.estimates.mean[:, others])
+    assert np.isfinite(state.estimates.mean).all()
+
+
+def _spoiled(reading: Reading, number: int) -> Reading:
+    if reading.event != "branch-misses" or number < 6:
+        return reading
+    match number % 3:
+        case 0:
+            return reading._replace(value=-(2**40))
+        case 1:
+            return reading._replace(value=None, status=Status.NOT_COUNTED)
+    return reading
+
+
+def test_late_and_missing_ticks_are_taken_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gaps(turns: Iterator[Turn]) -> Iterator[Turn]:
+        for number, turn in enumerate(turns):
+            if number == 5:
+                yield turn._replace(time=turn.start)  # time stands still
+            elif number != 7:  # and a tick is lost altogether
+                yield turn
+
+    plain = _observe(order="shuffled")
+    _with_turns(monkeypatch, gaps)
+    state = _observe(order="shuffled")
+    assert len(state) == len(plain) - 2
+    assert np.isfinite(state.estimates.mean).all()
+    assert any("time did not pass" in text for text in state.warnings)
+
+
+def test_software_events_take_turns_on_this_host(tmp_path: Path) -> None:
+    work = [sys.executable, "-c", "[bytearray(4096) for _ in range(30000)]"]
+    names = "page-faults,minor-faults,context-switches"
+    state = gn.observe(work, names, registers=1, interval="5ms", output=tmp_path / "s")
+    assert len(state.readings.layout.sets) == 3
+    assert state.run.exit_status == 0
+    faults = next(line for line in state.lines if line.event.startswith("page-faults"))
+    assert faults.total is not None
+    assert faults.share < 0.7
+    assert state.cost is not None
+
+
+def test_the_interval_must_make_sense() -> None:
+    with pytest.raises(UsageError, match="interval of 0"):
+        _observe(interval=0)
+
+
+def test_watching_sees_every_tick() -> None:
+    moments: list[observing.Moment] = []
+    state = _observe(on_tick=moments.append)
+    assert len(moments) == len(state)
+    assert moments[-1].simulated
+    assert {metric.name for metric in moments[-1].metrics()} >= {"ipc"}
