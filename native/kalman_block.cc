@@ -180,6 +180,11 @@ void BlockFilter::forecast(double dt, double* values, double* variances) const {
     }
 }
 
+double BlockFilter::value_after(size_t i, double dt) const {
+    const Counter& c = counters_[i];
+    return c.mean + c.scale * (valid(dt) ? moved(at(i), c.beta, dt).level : level_[i]);
+}
+
 void BlockFilter::smooth(const double* dt, const double* read, size_t ticks, double* values,
                          double* variances) const {
     const size_t n = size();

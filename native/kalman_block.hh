@@ -50,6 +50,11 @@ class BlockFilter {
     // Values and variances as they are, or as they will be after some time.
     void show(double* values, double* variances) const;
     void forecast(double dt, double* values, double* variances) const;
+    double value(size_t i) const { return counters_[i].mean + counters_[i].scale * level_[i]; }
+    double variance(size_t i) const {
+        return counters_[i].scale * counters_[i].scale * p11_[i];
+    }
+    double value_after(size_t i, double dt) const;
     // The block of a counter in units of its scale: level, slope, p11, p12, p22.
     void block(size_t i, double out[5]) const;
 

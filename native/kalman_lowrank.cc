@@ -183,6 +183,30 @@ bool LowRankFilter::step(double dt, const int64_t* which, const double* values, 
     return moves;
 }
 
+void LowRankFilter::reopen(size_t i, double value, double variance) {
+    std::fill_n(u_.begin() + static_cast<std::ptrdiff_t>(i * rank_), rank_, 0.0);
+    state_[i] = value;
+    own_[i] = variance;
+}
+
+void LowRankFilter::smooth(const double* dt, const double* read, size_t ticks, double* values,
+                           double* variances) const {
+    LowRankFilter forward(*this);
+    std::vector<int64_t> which;
+    std::vector<double> seen;
+    for (size_t t = 0; t < ticks; ++t) {
+        which.clear();
+        seen.clear();
+        for (size_t i = 0; i < count_; ++i)
+            if (std::isfinite(read[t * count_ + i])) {
+                which.push_back(static_cast<int64_t>(i));
+                seen.push_back(read[t * count_ + i]);
+            }
+        forward.step(dt[t], which.data(), seen.data(), which.size());
+        forward.show(values + t * count_, variances + t * count_);
+    }
+}
+
 void LowRankFilter::show(double* values, double* variances) const {
     for (size_t i = 0; i < count_; ++i) {
         values[i] = state_[i];

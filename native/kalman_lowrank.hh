@@ -24,10 +24,15 @@ class LowRankFilter {
     void describe(const double* loadings, const double* own, const double* noise);
     void place(const double* values, const double* variances);
     bool step(double dt, const int64_t* which, const double* values, size_t count);
+    void reopen(size_t i, double value, double variance);
     void show(double* values, double* variances) const;
     void forecast(double dt, double* values, double* variances) const;
     void covariance(double* full) const;
     uint64_t invalid() const { return invalid_; }
+    // What was known in each tick of a run, when it was over: later readings are not carried
+    // back, which would need the covariances of all ticks.
+    void smooth(const double* dt, const double* read, size_t ticks, double* values,
+                double* variances) const;
 
   private:
     double row_variance(size_t i) const;

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.model import Array, Tick
+    from collections.abc import Sequence
+
+    from gnomon.analysis.estimate.model import Array, Readings, Tick
 
 State = TypeVar("State")
 
@@ -15,62 +17,89 @@ _KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A tick as a filter took it: what is no count, or came in no time, is NaN."""
+class Rows:
+    """Ticks as arrays, a row a tick, and how long they are taken to be."""
 
-    seconds: float
+    seconds: Array
     fixed: Array
     counts: Array
+    lengths: Array
+
+    @property
+    def read(self) -> Array:
+        """Counts of ticks that had a length; NaN where nothing, or no count, was read."""
+        import numpy as np
+
+        valid = np.isfinite(self.seconds) & (self.seconds > 0)
+        good = np.isfinite(self.counts) & (self.counts >= 0) & valid[:, None]
+        return np.where(good, self.counts, np.nan)
+
+    @classmethod
+    def of(cls, seconds: Array, fixed: Array, counts: Array, usual: float) -> Rows:
+        """Return rows; a tick without a length is taken to be as long as usual."""
+        import numpy as np
+
+        valid = np.isfinite(seconds) & (seconds > 0)
+        return cls(
+            np.ascontiguousarray(seconds, dtype=float),
+            np.ascontiguousarray(fixed, dtype=float),
+            np.ascontiguousarray(counts, dtype=float),
+            np.where(valid, seconds, usual),
+        )
+
+    @classmethod
+    def of_run(cls, readings: Readings, usual: float) -> Rows:
+        """Return all rows of a run."""
+        return cls.of(readings.seconds, readings.fixed, readings.counts, usual)
 
 
 class History(Generic[State]):
     """Ticks, and states of the filter from which they can be run through again."""
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
+        self._ticks: list[Tick] = []
         self._anchors: list[tuple[int, State]] = []
         self._dropped = 0
         self._seconds = 0.0
-        self.refused = 0
 
     @property
     def seconds(self) -> float:
         """The length of the last tick that had one."""
-        return self._seconds
+        return self._seconds or 1.0
 
-    def take(self, tick: Tick) -> Row:
-        """Return a tick as it may be used, and keep it."""
+    def keep(self, tick: Tick) -> None:
+        """Keep a tick."""
         import math
 
-        import numpy as np
-
-        valid = math.isfinite(tick.seconds) and tick.seconds > 0
-        if valid:
+        if math.isfinite(tick.seconds) and tick.seconds > 0:
             self._seconds = tick.seconds
-        counts = np.asarray(tick.counts, dtype=float)
-        fixed = np.asarray(tick.fixed, dtype=float)
-        good = np.isfinite(counts) & (counts >= 0) & valid
-        self.refused += int(np.count_nonzero(~good & ~np.isnan(counts)))
-        row = Row(
-            self._seconds or 1.0,
-            np.where(np.isfinite(fixed) & (fixed >= 0) & valid, fixed, np.nan),
-            np.where(good, counts, np.nan),
-        )
-        self._rows.append(row)
-        return row
+        self._ticks.append(tick)
 
     def anchor(self, state: State) -> None:
         """Remember the state after the last tick."""
-        self._anchors.append((self._dropped + len(self._rows), state))
-        if len(self._anchors) > 4 and len(self._rows) > _KEPT:
+        self._anchors.append((self._dropped + len(self._ticks), state))
+        if len(self._anchors) > 4 and len(self._ticks) > _KEPT:
             self._anchors.pop(0)
             until = self._anchors[0][0]
-            del self._rows[: until - self._dropped]
+            del self._ticks[: until - self._dropped]
             self._dropped = until
 
-    def since(self, ticks: int) -> tuple[State, list[Row]]:
-        """Return the latest state from which the last `ticks` can be run through, and the rows."""
-        end = self._dropped + len(self._rows)
+    def since(self, ticks: int) -> tuple[State, Rows]:
+        """Return the latest state from which the last `ticks` can be run through, and rows."""
+        end = self._dropped + len(self._ticks)
         fitting = [anchor for anchor in self._anchors if anchor[0] <= end - ticks]
         at, state = fitting[-1] if fitting else self._anchors[0]
-        return state, self._rows[at - self._dropped :]
+        rows = self._ticks[at - self._dropped :]
+        if len(rows) < ticks:
+            raise ValueError(f"{ticks} ticks were asked for, of which {len(rows)} are known")
+        return state, self._rows(rows)
+
+    def _rows(self, ticks: Sequence[Tick]) -> Rows:
+        import numpy as np
+
+        return Rows.of(
+            np.array([tick.seconds for tick in ticks], dtype=float),
+            np.array([tick.fixed for tick in ticks], dtype=float).reshape(len(ticks), -1),
+            np.array([tick.counts for tick in ticks], dtype=float).reshape(len(ticks), -1),
+            self.seconds,
+        )
