@@ -23,6 +23,7 @@
 #include "regions.hh"
 #include "trace_bindings.hh"
 #include "estimate_mixture_bindings.hh"
+#include "kalman_bindings.hh"
 #include "segments_bindings.hh"
 #include "user_read.hh"
 #include "workload_bindings.hh"
@@ -323,6 +324,7 @@ NB_MODULE(_native, m) {
     bind_trace(m);
     bind_machine(m);
     bind_engine(m);
+    bind_kalman(m);
     bind_segments(m);
     bind_estimate_mixture(m);
     bind_workloads(m);

@@ -15,9 +15,9 @@ void Mixture::calibrate(size_t rows, const double* fixed, const double* counts) 
             const double count = counts[row * events + e];
             Readings& readings = tracks_[e].readings;
             readings.learn_after(place.row, place.logs.data() + kHere * width);
-            if (!std::isfinite(count) || count < 0) continue;
+            if (!is_count(count)) continue;
             readings.add(place, count);
-            readings.keep_newest(searched());
+            readings.keep_newest(searched() + 1);
         }
     }
     // Act as if events had taken turns: a reading is guessed from those that are at least a
@@ -38,6 +38,7 @@ void Mixture::calibrate(size_t rows, const double* fixed, const double* counts) 
             if (estimate.size > 0) track.interval.learn((truth - estimate.value) / estimate.size);
             track.losses.add(panel_.losses(truth), options_.discount);
         }
+        track.losses.fade(options_.faded);
     }
 }
 

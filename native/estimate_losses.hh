@@ -17,6 +17,12 @@ struct Losses {
         for (size_t j = 0; j < sums.size(); ++j) sums[j] = sums[j] * discount + errors[j];
     }
 
+    // Let what was lost so far count less.
+    void fade(double by) {
+        tests *= by;
+        for (double& sum : sums) sum *= by;
+    }
+
     // Weights fall exponentially with the loss in units of the least loss, the faster the more
     // was tested. Without a test all weight is on the first expert.
     void weigh(double sharpness, double enough, std::vector<double>& weights) const {

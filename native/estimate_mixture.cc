@@ -12,8 +12,6 @@ constexpr size_t kErrorsKept = 200;
 constexpr double kLeastSpread = 1e-4;
 constexpr double kSlowest = 1e-3;  // how fast the spread of the fixed counters may follow them
 
-bool is_count(double value) { return std::isfinite(value) && value >= 0; }
-
 }  // namespace
 
 Place Rows::add(const double* fixed, bool ends_rotation) {
@@ -52,15 +50,10 @@ std::vector<double> Rows::spread() const {
 }
 
 double Track::surprise(double error, const Options& options) const {
-    if (error == 0) return 0;
-    double most = 0;
-    for (double each : errors_) most = std::max(most, each);
-    if (errors_.size() < options.few)
-        most = options.a * *std::max_element(readings.values.begin(), readings.values.end());
-    if (most == 0) return 1;
-    const double by = (std::abs(error) / most - options.surprising) /
-                      (options.unheard_of - options.surprising);
-    return std::clamp(by, 0.0, 1.0);
+    double largest = 0;
+    if (errors_.size() >= options.few)
+        largest = *std::max_element(errors_.begin(), errors_.end());
+    return options.surprise(std::abs(error), largest);
 }
 
 void Track::remember(double error) {
@@ -80,7 +73,7 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
     sorting_.clear();
     for (size_t j = 0; j < guesses.size(); ++j) sorting_.emplace_back(guesses[j], weights[j]);
     double value = weighted_median(sorting_);
-    if (options.cap > 0) value = std::min(value, experts.largest(readings, options.cap));
+    value = std::min(value, experts.largest(readings, options.cap));
     // A reading that surprised stands for its rotation, as in linear scaling.
     const auto begin = readings.rows.begin();
     const size_t right =
@@ -158,7 +151,7 @@ void Mixture::push(const double* fixed, const double* counts, bool ends_rotation
         }
         read[e] = counts[e];
         if (track.readings.size() > 0) {
-            track.ahead_losses.weigh(options_.ahead_sharpness, options_.enough, panel_.weights);
+            track.ahead_losses.weigh(options_.sharpness, options_.enough, panel_.weights);
             const Estimate ahead =
                 panel_.ahead(track.readings, newest(track.readings, 0), next, spread_before);
             const double size = ahead.size + track.usual_error();
@@ -166,7 +159,7 @@ void Mixture::push(const double* fixed, const double* counts, bool ends_rotation
             track.ahead_losses.add(panel_.ahead_losses(counts[e]), options_.discount);
         }
         track.readings.add(place, counts[e]);
-        track.readings.keep_newest(searched());
+        track.readings.keep_newest(searched() + 1);  // one may be hidden
         track.untested = true;
     }
     places_.push_back(place);
@@ -231,7 +224,7 @@ void Mixture::ahead(size_t rows, const Output& output) {
             for (size_t i = 0; i < rows; ++i) output.never_read(i * events + e);
             continue;
         }
-        track.ahead_losses.weigh(options_.ahead_sharpness, options_.enough, panel_.weights);
+        track.ahead_losses.weigh(options_.sharpness, options_.enough, panel_.weights);
         Estimate estimate =
             panel_.ahead(track.readings, newest(track.readings, 0), next, rows_.spread());
         estimate.size += track.usual_error();

@@ -1,6 +1,8 @@
 // Many experts a counter, weighted by how well they guessed readings that were hidden from them.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,19 +15,25 @@
 
 namespace gnomon::estimate {
 
+inline bool is_count(double value) { return std::isfinite(value) && value >= 0; }
+
 struct Options {
-    size_t memory = 400;          // readings of an event that are searched
-    size_t calibrated = 2500;     // rows of a calibration that are searched as well
-    double discount = 0.98;       // of an expert's loss, from one reading to the next
-    double sharpness = 10;        // how fast weights fall with loss
-    double enough = 10;           // tests after which weights are as sharp as that
-    double ahead_sharpness = 5;   // the same for guesses of the next row
-    double surprising = 1;        // an error in units of the largest so far that begins to surprise
-    double unheard_of = 1.5;      // and that for which the reading is taken instead
-    size_t calm = 2;              // errors just before one that it is not compared with
-    size_t cap = 40;              // an estimate is no larger than the largest of so many readings
-    size_t few = 5;               // with fewer tests than this any error surprises
-    double a = 0, b = 0, c = 0;
+    size_t memory = 400;         // readings of an event that are searched
+    size_t calibrated = 2500;    // rows of a calibration that are searched as well
+    double faded = 0.3;          // what losses in a calibration count for in the run after it
+    double discount = 0.98;      // of an expert's loss, from one reading to the next
+    double sharpness = 10;       // how fast weights fall with loss
+    double enough = 10;          // tests after which weights are as sharp as that
+    double surprising = 1;       // an error in units of the largest so far that begins to surprise
+    double unheard_of = 1.5;     // and that for which the reading is taken instead
+    size_t few = 5;              // with fewer tests than this any error surprises
+    size_t cap = 40;             // no estimate is larger than so many readings nearest in time
+
+    // How surprising an error is, from 0, as large as others, to 1, unheard of.
+    double surprise(double error, double largest) const {
+        if (largest <= 0) return error > 0;
+        return std::clamp((error / largest - surprising) / (unheard_of - surprising), 0.0, 1.0);
+    }
 };
 
 struct Estimate {
@@ -79,7 +87,6 @@ class Track {
     Track(size_t fixed, size_t experts, size_t ahead_experts)
         : readings(fixed), losses(experts), ahead_losses(ahead_experts) {}
 
-    // How surprising an error is, from 0, as so far, to 1, unheard of.
     double surprise(double error, const Options& options) const;
     void remember(double error);
     double usual_error() const;

@@ -1,6 +1,8 @@
 // Estimates of a run that is over: every reading is hidden once, and errors on both sides count.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "estimate_mixture.hh"
 
@@ -8,20 +10,13 @@ namespace gnomon::estimate {
 
 namespace {
 
-Allowed around(const Readings& readings, int64_t row, size_t memory) {
-    const auto begin = readings.rows.begin();
-    const size_t at = std::lower_bound(begin, readings.rows.end(), row) - begin;
-    const size_t first = at > memory / 2 ? at - memory / 2 : 0;
-    return {first, std::min(readings.size(), at + memory / 2)};
-}
-
 // The losses of the experts around each reading, with its own and without.
 class TwoSided {
   public:
-    TwoSided(std::vector<std::vector<double>> tests, double discount)
-        : tests_(std::move(tests)), discount_(discount) {
+    TwoSided(std::vector<std::vector<double>> tests, double discount, size_t experts)
+        : tests_(std::move(tests)) {
         const size_t count = tests_.size();
-        before_.assign(count, Losses(count ? tests_[0].size() : 0));
+        before_.assign(count, Losses(experts));
         after_ = before_;
         for (size_t i = 1; i < count; ++i) {
             before_[i] = before_[i - 1];
@@ -32,6 +27,8 @@ class TwoSided {
             after_[i].add(tests_[i + 1], discount);
         }
     }
+
+    size_t size() const { return tests_.size(); }
 
     Losses at(size_t i, bool with_own) const {
         Losses losses = before_[i];
@@ -45,8 +42,99 @@ class TwoSided {
 
   private:
     std::vector<std::vector<double>> tests_;
-    double discount_;
     std::vector<Losses> before_, after_;
+};
+
+// One event of a run that is over.
+class Smoother {
+  public:
+    Smoother(Panel& panel, const std::vector<double>& spread, size_t fixed)
+        : panel_(panel), options_(panel.options), spread_(spread),
+          track_(fixed, panel.experts.count(), panel.experts.ahead_count()) {}
+
+    void read(const Place& place, double count) { track_.readings.add(place, count); }
+
+    void learn() {
+        const size_t count = readings().size();
+        std::vector<std::vector<double>> tests;
+        Losses(panel_.experts.count()).weigh(options_.sharpness, options_.enough, panel_.weights);
+        for (size_t i = 0; i < count && count > 1; ++i) {
+            hidden(i);
+            tests.push_back(panel_.losses(readings().values[i]));
+        }
+        losses_.emplace(std::move(tests), options_.discount, panel_.experts.count());
+        std::vector<Estimate> estimates;
+        for (size_t i = 0; i < losses_->size(); ++i) {
+            weigh(losses_->at(i, false));
+            estimates.push_back(hidden(i));
+            errors_.push_back(readings().values[i] - estimates[i].value);
+            track_.remember(errors_[i]);
+        }
+        usual_ = track_.usual_error();
+        for (size_t i = 0; i < errors_.size(); ++i) {
+            const double size = estimates[i].size + usual_;
+            if (size > 0) track_.interval.learn(errors_[i] / size);
+            readings().surprises[i] = surprise(i);
+        }
+    }
+
+    // A row, later than that of the call before.
+    void write(const Place& place, size_t at, const Output& output) {
+        const auto& rows = readings().rows;
+        if (rows.empty()) return output.never_read(at);
+        const auto away = [&](size_t i) { return std::abs(rows[i] - place.row); };
+        while (nearest_ + 1 < rows.size() && away(nearest_ + 1) <= away(nearest_)) ++nearest_;
+        if (away(nearest_) == 0) return output.read(at, readings().values[nearest_]);
+        if (weighed_at_ != nearest_)
+            weigh(losses_->size() ? losses_->at(nearest_, true) : Losses(panel_.experts.count()));
+        weighed_at_ = nearest_;
+        output.estimated(at, panel_.estimate(readings(), around(place.row), place, spread_, usual_),
+                         track_.interval);
+    }
+
+  private:
+    Readings& readings() { return track_.readings; }
+
+    void weigh(const Losses& losses) {
+        losses.weigh(options_.sharpness, options_.enough, panel_.weights);
+    }
+
+    Allowed around(int64_t row) {
+        const auto& rows = readings().rows;
+        const size_t at = std::lower_bound(rows.begin(), rows.end(), row) - rows.begin();
+        const size_t half = options_.memory / 2;
+        return {at > half ? at - half : 0, std::min(rows.size(), at + half + 1)};
+    }
+
+    // What is estimated of a reading when it is hidden.
+    Estimate hidden(size_t i) {
+        Allowed allowed = around(readings().rows[i]);
+        allowed.hidden = i;
+        allowed.shown = i + 1;
+        return panel_.estimate(readings(), allowed, readings().place(i), spread_, 0);
+    }
+
+    // Compared with errors of other times: readings just beside it may be of the same event.
+    double surprise(size_t i) const {
+        double most = 0;
+        const size_t first = i > kCompared ? i - kCompared : 0;
+        for (size_t k = first; k < std::min(errors_.size(), i + kCompared); ++k)
+            if (k + kBeside < i || k > i + kBeside) most = std::max(most, std::abs(errors_[k]));
+        return options_.surprise(std::abs(errors_[i]), most);
+    }
+
+    static constexpr size_t kCompared = 100;
+    static constexpr size_t kBeside = 2;
+
+    Panel& panel_;
+    const Options& options_;
+    const std::vector<double>& spread_;
+    Track track_;
+    std::optional<TwoSided> losses_;
+    std::vector<double> errors_;
+    double usual_ = 0;
+    size_t nearest_ = 0;
+    size_t weighed_at_ = SIZE_MAX;
 };
 
 }  // namespace
@@ -60,76 +148,20 @@ void smooth(size_t rows, size_t events, size_t fixed_count, const double* fixed,
         places.push_back(all.add(fixed + row * fixed_count, ends_rotation[row]));
         const double* here = places.back().logs.data() + kHere * fixed_count;
         if (row > 0)
-            std::copy(here, here + fixed_count, &places[row - 1].logs[kAfter * fixed_count]);
+            std::copy(here, here + fixed_count,
+                      places[row - 1].logs.begin() + kAfter * fixed_count);
     }
     const std::vector<double> spread = all.spread();
     Panel panel(fixed_count, options);
     for (size_t e = 0; e < events; ++e) {
-        Track track(fixed_count, panel.experts.count(), panel.experts.ahead_count());
-        Readings& readings = track.readings;
+        Smoother smoother(panel, spread, fixed_count);
         for (size_t row = 0; row < rows; ++row) {
             const double count = counts[row * events + e];
-            if (std::isfinite(count) && count >= 0) readings.add(places[row], count);
+            if (is_count(count)) smoother.read(places[row], count);
         }
-        const size_t count = readings.size();
-        std::vector<std::vector<double>> tests;
-        Losses none(panel.experts.count());
-        none.weigh(options.sharpness, options.enough, panel.weights);
-        for (size_t i = 0; i < count && count > 1; ++i) {
-            Allowed allowed = around(readings, readings.rows[i], options.memory);
-            allowed.hidden = i;
-            allowed.shown = i + 1;
-            panel.estimate(readings, allowed, readings.place(i), spread, 0);
-            tests.push_back(panel.losses(readings.values[i]));
-        }
-        const TwoSided losses(tests, options.discount);
-        std::vector<double> errors(count, 0.0), sizes(count, 0.0);
-        for (size_t i = 0; i < tests.size(); ++i) {
-            Allowed allowed = around(readings, readings.rows[i], options.memory);
-            allowed.hidden = i;
-            allowed.shown = i + 1;
-            losses.at(i, false).weigh(options.sharpness, options.enough, panel.weights);
-            const Estimate hidden =
-                panel.estimate(readings, allowed, readings.place(i), spread, 0);
-            errors[i] = readings.values[i] - hidden.value;
-            sizes[i] = hidden.size;
-            track.remember(errors[i]);
-        }
-        const double usual = track.usual_error();
-        for (size_t i = 0; i < tests.size(); ++i) {
-            if (sizes[i] + usual > 0) track.interval.learn(errors[i] / (sizes[i] + usual));
-            double most = 0;
-            const size_t first = i > 100 ? i - 100 : 0, last = std::min(count, i + 100);
-            for (size_t k = first; k < last; ++k)
-                if (k + options.calm < i || k > i + options.calm) most = std::max(most, std::abs(errors[k]));
-            const double by = most > 0 ? (std::abs(errors[i]) / most - options.surprising) /
-                              (options.unheard_of - options.surprising) : errors[i] != 0;
-            readings.surprises[i] = std::clamp(by, 0.0, 1.0);
-        }
-        size_t nearest = 0;
-        for (size_t row = 0; row < rows; ++row) {
-            const size_t at = row * events + e;
-            if (count == 0) {
-                output.never_read(at);
-                continue;
-            }
-            const int64_t here = static_cast<int64_t>(row);
-            const size_t before = nearest;
-            while (nearest + 1 < count && std::abs(readings.rows[nearest + 1] - here) <=
-                                              std::abs(readings.rows[nearest] - here))
-                ++nearest;
-            if (readings.rows[nearest] == here) {
-                output.read(at, readings.values[nearest]);
-                continue;
-            }
-            if (tests.empty())
-                none.weigh(options.sharpness, options.enough, panel.weights);
-            else if (row == 0 || nearest != before || true)
-                losses.at(nearest, true).weigh(options.sharpness, options.enough, panel.weights);
-            output.estimated(at, panel.estimate(readings, around(readings, here, options.memory),
-                                                places[row], spread, usual),
-                             track.interval);
-        }
+        smoother.learn();
+        for (size_t row = 0; row < rows; ++row)
+            smoother.write(places[row], row * events + e, output);
     }
 }
 

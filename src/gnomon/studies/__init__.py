@@ -26,7 +26,7 @@ __all__ = [
     "load_study",
 ]
 
-STUDIES = ("gorsler",)
+STUDIES = ("gorsler", "manzke")
 """The studies there are; each is a module or package here with a `STUDY`."""
 
 

@@ -65,19 +65,18 @@ def test_an_altered_future_changes_no_causal_estimate(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_bad_values_of_one_event_leave_the_others_alone(name: str) -> None:
+def test_bad_values_are_as_if_nothing_was_read(name: str) -> None:
     readings = in_turn(*program(80, 4))
-    spoilt = readings.counts.copy()
-    rows = np.flatnonzero(np.isfinite(spoilt[:, 1]))
-    spoilt[rows[3]] = [np.nan, np.inf, np.nan, np.nan]
-    spoilt[rows[4]] = [np.nan, -5.0, np.nan, np.nan]
+    rows = np.flatnonzero(np.isfinite(readings.counts[:, 1]))
+    missing, spoilt = readings.counts.copy(), readings.counts.copy()
+    missing[rows[3:5], 1] = np.nan
+    spoilt[rows[3:5], 1] = [np.inf, -5.0]
+    without = dataclasses.replace(readings, counts=missing)
     bad = dataclasses.replace(readings, counts=spoilt)
     for estimate in (lambda r: causal(find_model(name), r), find_model(name).smooth):
-        fine, hurt = estimate(readings), estimate(bad)
+        hurt = estimate(bad)
         _sane(hurt)
-        others = [0, 2, 3]
-        for field in FIELDS:
-            assert np.array_equal(getattr(fine, field)[:, others], getattr(hurt, field)[:, others])
+        assert _same(hurt, estimate(without), 80)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -144,7 +143,8 @@ def test_what_is_ahead_has_intervals_that_grow(name: str) -> None:
     ahead = filter_.ahead(4)
     _sane(ahead)
     width: Array = ahead.high - ahead.low
-    assert (np.diff(width, axis=0) >= -1e-9 * width[1:]).all()
+    assert (width[-1] > 0.9 * width[0]).all()  # those of rates shrink with a rate that falls
+    assert width[-1].sum() > width[0].sum()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -90,6 +90,13 @@ class Estimates:
         return len(self.mean)
 
     @classmethod
+    def nothing(cls, events: int) -> Self:
+        """The estimates of a run without ticks."""
+        import numpy as np
+
+        return cls(*np.empty((4, 0, events)))
+
+    @classmethod
     def joined(cls, parts: list[Self]) -> Self:
         """Consecutive estimates as one."""
         import numpy as np
@@ -147,8 +154,6 @@ def _asked(
     calibration: Readings | None,
     when: Flags,
 ) -> Estimates:
-    import numpy as np
-
     filter_ = model.begin(readings.layout, calibration)
     parts: list[Estimates] = []
     waiting = 0
@@ -159,6 +164,5 @@ def _asked(
             parts.append(filter_.recent(waiting))
             waiting = 0
     if not parts:
-        nothing = np.empty((0, len(readings.layout)))
-        return Estimates(nothing, nothing, nothing, nothing)
+        return Estimates.nothing(len(readings.layout))
     return Estimates.joined(parts)

@@ -13,9 +13,10 @@ DEFAULT = "default"
 @cache
 def _models() -> dict[str, Model]:
     from gnomon.analysis.estimate.baselines import BASELINES
+    from gnomon.analysis.estimate.kalman import KALMAN_MODELS
     from gnomon.analysis.estimate.mixture import AnalogueMixture
 
-    models: list[Model] = [AnalogueMixture(DEFAULT), *BASELINES]
+    models: list[Model] = [AnalogueMixture(DEFAULT), *KALMAN_MODELS, *BASELINES]
     return {model.name: model for model in models}
 
 

@@ -70,11 +70,9 @@ class Filling:
 
     def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
         """Every tick of a run, when all of it has been read."""
-        import numpy as np
-
         del calibration
         if not len(readings):
-            return Estimates(*np.empty((4, 0, len(readings.layout))))
+            return Estimates.nothing(len(readings.layout))
         rows = len(readings)
         filter_ = FillingFilter(self, readings.layout, rows, rows)
         for row in range(len(readings)):
@@ -113,14 +111,13 @@ class FillingFilter:
     def __init__(self, filling: Filling, layout: Layout, readings: int, rows: int) -> None:
         self._filling = filling
         self._events = len(layout)
-        self._readings = readings
         self._rows = rows
         self._row = 0
         self._rotation = 0
         self._fixed: list[Array] = []
         self._counts: list[Array] = []
         self._rotations: list[int] = []
-        self._seen = [_Log() for _ in range(self._events)]
+        self._seen = [_Log(len(layout.fixed), readings) for _ in range(self._events)]
         self._widths = _Widths(self._events)
 
     def push(self, tick: Tick) -> None:
@@ -136,10 +133,10 @@ class FillingFilter:
         for event in map(int, np.flatnonzero(np.isfinite(counts))):
             log = self._seen[event]
             value = float(counts[event])
-            if log.rows:
+            if log.count:
                 expected = self._fill(event, self._last(1))[0]
                 self._widths.learn(event, abs(value - float(expected)))
-            log.add(self._row - 1, value, fixed, self._rotation, self._readings)
+            log.add(self._row - 1, value, fixed, self._rotation)
         self._rotation += tick.ends_rotation
         if len(self._fixed) > 2 * self._rows:
             for kept in (self._fixed, self._counts, self._rotations):
@@ -182,7 +179,7 @@ class FillingFilter:
         mean = np.full(counts.shape, np.nan)
         width = np.full(counts.shape, np.nan)
         for event in range(self._events):
-            if self._seen[event].rows:
+            if self._seen[event].count:
                 mean[:, event] = self._fill(event, wanted)
                 width[:, event] = self._widths.of(event)
         read = np.isfinite(counts)
@@ -192,35 +189,37 @@ class FillingFilter:
         return Estimates(mean, width / 1.645, np.maximum(mean - width, 0.0), mean + width)
 
     def _fill(self, event: int, wanted: Rows) -> Array:
-        return self._filling.fill(self._seen[event].seen(self._readings), wanted)
+        return self._filling.fill(self._seen[event].seen(), wanted)
 
 
 class _Log:
-    """The readings of one event as they come in."""
+    """The readings of one event as they come in, in arrays with room for as many again."""
 
-    def __init__(self) -> None:
-        self.rows: list[int] = []
-        self._values: list[float] = []
-        self._fixed: list[Array] = []
-        self._rotations: list[int] = []
-
-    def add(self, row: int, value: float, fixed: Array, rotation: int, most: int) -> None:
-        """Take in a reading, and forget the oldest when there are twice too many."""
-        self.rows.append(row)
-        self._values.append(value)
-        self._fixed.append(fixed)
-        self._rotations.append(rotation)
-        if len(self.rows) > 2 * most:
-            for kept in (self.rows, self._values, self._fixed, self._rotations):
-                del kept[:most]
-
-    def seen(self, most: int) -> Seen:
-        """The latest readings as arrays."""
+    def __init__(self, fixed: int, most: int) -> None:
         import numpy as np
 
+        self.count = 0
+        self._most = most
+        self._rows = np.empty(2 * most, dtype=np.int64)
+        self._fixed = np.empty((2 * most, fixed))
+        self._rotations = np.empty(2 * most, dtype=np.int64)
+        self._values = np.empty(2 * most)
+
+    def add(self, row: int, value: float, fixed: Array, rotation: int) -> None:
+        """Take in a reading, and forget the oldest when there is no room."""
+        if self.count == 2 * self._most:
+            self.count = self._most
+            for column in (self._rows, self._fixed, self._rotations, self._values):
+                column[: self._most] = column[self._most :]
+        self._rows[self.count] = row
+        self._fixed[self.count] = fixed
+        self._rotations[self.count] = rotation
+        self._values[self.count] = value
+        self.count += 1
+
+    def seen(self) -> Seen:
+        """The latest readings."""
+        latest = slice(max(0, self.count - self._most), self.count)
         return Seen(
-            np.array(self.rows[-most:]),
-            np.array(self._fixed[-most:]).reshape(len(self.rows[-most:]), -1),
-            np.array(self._rotations[-most:]),
-            np.array(self._values[-most:]),
+            self._rows[latest], self._fixed[latest], self._rotations[latest], self._values[latest]
         )

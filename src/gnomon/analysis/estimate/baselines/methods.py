@@ -150,10 +150,9 @@ class ForgettingMean(Filling):
         """Return the mean of the readings at or before each row."""
         import numpy as np
 
-        means = np.empty(len(seen.values))
-        above = below = 0.0
-        for at, value in enumerate(seen.values):
-            above, below = 0.9 * above + value, 0.9 * below + 1
-            means[at] = above / below
-        filled: Array = means[seen.before(wanted)]
+        before = seen.before(wanted)
+        filled: Array = np.empty(len(before))
+        for at in np.unique(before):
+            weights = 0.9 ** np.arange(at, -1.0, -1.0)
+            filled[before == at] = weights @ seen.values[: at + 1] / weights.sum()
         return filled

@@ -1,0 +1,115 @@
+"""E8: hit rates and bandwidths from events of different ticks, against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnomon.analysis.estimate.propagation import Bounds, formula_estimates
+from gnomon.events.formula import Formula
+from gnomon.studies.manzke.machine import (
+    ASSIGNMENT,
+    SETS,
+    STRING_SORT,
+    Course,
+    course,
+    estimated,
+    held,
+)
+from gnomon.studies.manzke.processes import INTERVAL, published
+from gnomon.studies.manzke.registers import MODELS
+from gnomon.studies.model import Row
+from gnomon.studies.verdicts import holds, shape
+
+if TYPE_CHECKING:
+    from gnomon.analysis.estimate.model import Estimates
+
+_MODEL = "random walk"
+_L2 = "(L2_LD_I_STATE + L2_ST_I_STATE)"
+METRICS: dict[str, tuple[str, Bounds]] = {
+    "L2 hit rate": (f"1 - {_L2} / DCU_LINES_IN", (0.0, 1.0)),
+    "L1 to L2 bandwidth": ("DCU_LINES_IN * 32 / time", (0.0, None)),
+    "L2 to memory bandwidth": (f"{_L2} * 32 / time", (0.0, None)),
+    "instructions a cycle": ("INST_RETIRED / CPU_CLK_UNHALTED", (0.0, None)),
+}
+"""Equations 6.26 to 6.29, with the events that a workload has here."""
+
+_PUBLISHED = {
+    "L1 instruction hit rate": ("1 - IFU_IFETCH_MISS / IFU_IFETCH", 1.0),
+    "L2 hit rate": ("1 - L2_LINES_IN / (DCU_LINES_IN + IFU_IFETCH_MISS)", 1.0),
+    "L1 to L2 bandwidth [MB/s]": ("(DCU_LINES_IN + IFU_IFETCH_MISS) * 32 / time", 1e6),
+    "L2 to memory bandwidth [MB/s]": ("L2_LINES_IN * 32 / time", 1e6),
+}
+
+
+def run(seed: int) -> Iterator[Row]:
+    """Evaluate the metrics on both workloads, and on the published means."""
+    yield from _of_means()
+    for name, words in (("assignment", ASSIGNMENT), ("string sort", STRING_SORT)):
+        yield from derived_rows(name, course(words, SETS, seed))
+
+
+def _of_means() -> Iterator[Row]:
+    means = {event: process.mean for (event, cpu), process in published().items() if cpu == 0}
+    for name, (text, unit) in _PUBLISHED.items():
+        value = Formula.parse(text).evaluate({**means, "time": INTERVAL})
+        assert isinstance(value, int | float)
+        yield shape(
+            "E8",
+            f"{name}, of the published means",
+            "a figure without numbers",
+            f"{value / unit:.4g}",
+            true=value >= 0,
+            tolerance="not negative",
+            note="table 6.2 in equations 6.26 to 6.29",
+        )
+
+
+def derived_rows(name: str, found: Course, skip: int = 30) -> Iterator[Row]:
+    """Yield the error of each metric over a run, and whether it stays where it can be."""
+    estimates, hold = estimated(MODELS[_MODEL], found), held(found)
+    for metric, (text, bounds) in METRICS.items():
+        formula = Formula.parse(text)
+        truth = _value(formula, found, found.counts, bounds)[skip:]
+        ours = formula_estimates(formula, estimates, found.events, {"time": found.seconds}, bounds)
+        simple = formula_estimates(formula, hold, found.events, {"time": found.seconds}, bounds)
+        used = np.isfinite(truth) & np.isfinite(ours.mean[skip:, 0])
+        mine = _error(ours, truth, used, skip)
+        theirs = _error(simple, truth, used & np.isfinite(simple.mean[skip:, 0]), skip)
+        inside = (truth >= ours.low[skip:, 0]) & (truth <= ours.high[skip:, 0])
+        valid = all(
+            np.nanmin(each) >= 0 and (bounds[1] is None or np.nanmax(each) <= bounds[1])
+            for each in (ours.mean, ours.low, ours.high)
+        )
+        yield holds(
+            "E8",
+            f"{name}: {metric}, error against the truth",
+            "a figure without numbers",
+            f"{mine:.1%}",
+            "no more than hold's, and possible",
+            true=valid and mine <= theirs,
+            note=f"{_MODEL}; hold {theirs:.1%}; 90 % intervals cover {inside[used].mean():.0%}",
+        )
+
+
+def _value(
+    formula: Formula, found: Course, counts: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+    bounds: Bounds,
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:  # fmt: skip
+    columns = {event: counts[:, at] for at, event in enumerate(found.events)}
+    rows = formula.evaluate_rows({**columns, "time": np.full(len(counts), found.seconds)})
+    filled = np.ma.filled(rows, np.nan).astype(float)
+    values: np.ndarray[tuple[int], np.dtype[np.float64]] = np.clip(filled, *bounds)
+    return values
+
+
+def _error(
+    estimates: Estimates,
+    truth: np.ndarray[tuple[int], np.dtype[np.float64]],
+    used: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    skip: int,
+) -> float:
+    apart = np.abs(estimates.mean[skip:, 0] - truth)[used]
+    return float(apart.sum() / max(np.abs(truth[used]).sum(), 1e-300))

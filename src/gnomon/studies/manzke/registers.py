@@ -1,0 +1,71 @@
+"""E7: six events on two registers while the assignment problem is solved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from gnomon.analysis.estimate.kalman import BlockKalman
+from gnomon.studies.manzke.machine import (
+    ASSIGNMENT,
+    SCALE,
+    SETS,
+    Course,
+    course,
+    errors,
+    estimated,
+    held,
+    over,
+)
+from gnomon.studies.model import Row
+from gnomon.studies.verdicts import holds, shape
+
+MODELS = {
+    "integrated, as published": BlockKalman("published", "integrated", as_published=True),
+    "integrated, corrected": BlockKalman("corrected", "integrated"),
+    "Gauss-Markov about the mean": BlockKalman("markov", "gauss-markov"),
+    "random walk": BlockKalman("walk", "random-walk"),
+}
+
+
+def run(seed: int) -> Iterator[Row]:
+    """Count the workload, show the filters two events a tick, and compare."""
+    yield from register_rows(course(ASSIGNMENT, SETS, seed))
+
+
+def register_rows(found: Course) -> Iterator[Row]:
+    """Yield the error of every model, and of the published one event by event."""
+    hold = errors(held(found), found)
+    everyone = {name: errors(estimated(model, found), found) for name, model in MODELS.items()}
+    first = next(iter(everyone.values()))
+    yield shape(
+        "E7",
+        "events read in a tick, and estimated",
+        "2 and 4",
+        f"2 and {len(found.events) - 2}",
+        true=len(found.events) == 6,
+        note=f"{len(found.counts)} ticks of 0.1 ms, each taken for one of 40 ms; caches "
+        f"1/{SCALE}; fetches are not modelled, so other events stand for those of the IFU",
+    )
+    for at, event in enumerate(found.events):
+        if math.isnan(first[at]):
+            continue
+        yield holds(
+            "E7",
+            f"{event}: error of the published model, unread ticks",
+            "follows",
+            f"{first[at]:.1%}",
+            "no more than hold's",
+            true=bool(first[at] <= hold[at]),
+            note=f"hold {hold[at]:.1%}; parameters learned on the way",
+        )
+    for name, each in everyone.items():
+        ratio = over(each, hold)
+        yield holds(
+            "E7",
+            f"{name}: error over that of hold, six events",
+            None,
+            f"{ratio:.2f}",
+            "at most 1",
+            true=ratio <= 1,
+        )

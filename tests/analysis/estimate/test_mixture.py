@@ -1,0 +1,168 @@
+"""The compiled mixture and its twin say the same; what the mixture learns is right."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnomon._native import Mixture, MixtureOptions, smooth_mixture
+from gnomon.analysis.estimate.mixture import AnalogueMixture
+from gnomon.analysis.estimate.model import causal
+
+from .series import in_turn, program
+from .twin import Cell, Twin, smooth
+
+if TYPE_CHECKING:
+    from gnomon.analysis.estimate.model import Array
+
+MEMORY = 6
+
+
+def _options() -> MixtureOptions:
+    options = MixtureOptions()
+    options.memory = MEMORY
+    return options
+
+
+def _agree(result: Array, cells: list[list[Cell]]) -> None:
+    # Both sum in the same order, but only one of them with fused operations on some machines.
+    expected = np.array(cells).transpose(2, 0, 1)
+    assert np.allclose(result, expected, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+_counts = st.one_of(
+    st.just(0.0),
+    st.integers(1, 50).map(float),
+    st.floats(1, 1e9).map(round).map(float),
+)
+_spoilt = st.sampled_from([float("nan"), float("inf"), -1.0])
+_cells = st.one_of(*[_counts] * 12, _spoilt)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Array, Array, Array]:
+    """Fixed counters, counts and ends of rotations of a short run, with mistakes in it."""
+    events = draw(st.integers(1, 3))
+    fixed = draw(st.integers(0, 2))
+    rows = draw(st.integers(1, 24))
+    read = np.full((rows, events), np.nan)
+    for row in range(rows):
+        for event in range(events):
+            if row % events == event or draw(st.integers(0, 9)) == 0:
+                read[row, event] = draw(_cells)
+    some = [[draw(_cells) for _ in range(fixed)] for _ in range(rows)]
+    ends = (np.arange(rows) + 1) % events == 0
+    return np.array(some, dtype=float).reshape(rows, fixed), read, ends
+
+
+@settings(deadline=None, max_examples=30)
+@given(runs(), st.integers(0, 3))
+def test_filter_and_twin_agree(run: tuple[Array, Array, Array], calibrated: int) -> None:
+    fixed, counts, ends = run
+    rows, events = counts.shape
+    native = Mixture(events, fixed.shape[1], _options())
+    twin = Twin(events, fixed.shape[1], MEMORY)
+    if calibrated:
+        known, before = program(calibrated * 5, events)
+        before = np.ascontiguousarray(before[:, : fixed.shape[1]])
+        native.calibrate(before, known)
+        twin.calibrate(before.tolist(), known.tolist())
+    for row in range(rows):
+        native.push(fixed[row], counts[row], bool(ends[row]))
+        twin.push(fixed[row].tolist(), counts[row].tolist(), bool(ends[row]))
+        if ends[row] or row == rows - 1:
+            ticks = min(events, row + 1)
+            result = np.empty((4, ticks, events))
+            native.recent(result)
+            _agree(result, twin.recent(ticks))
+    ahead = np.empty((4, 3, events))
+    native.ahead(ahead)
+    _agree(ahead, twin.ahead(3))
+
+
+@settings(deadline=None, max_examples=30)
+@given(runs())
+def test_smoother_and_twin_agree(run: tuple[Array, Array, Array]) -> None:
+    fixed, counts, ends = run
+    result = np.empty((4, *counts.shape))
+    smooth_mixture(fixed, counts, ends, _options(), result)
+    _agree(result, smooth(fixed.tolist(), counts.tolist(), ends.tolist(), MEMORY))
+
+
+def test_old_readings_are_forgotten() -> None:
+    """A filter that has run for long says what one says that saw only the end."""
+    counts, fixed = program(60, 2)
+    readings = in_turn(counts, fixed)
+    native = Mixture(2, 2, _options())
+    twin = Twin(2, 2, MEMORY)
+    for row in range(len(readings)):
+        tick = readings.tick(row)
+        native.push(tick.fixed, tick.counts, tick.ends_rotation)
+        twin.push(tick.fixed.tolist(), tick.counts.tolist(), tick.ends_rotation)
+    result = np.empty((4, 2, 2))
+    native.recent(result)
+    _agree(result, twin.recent(2))
+    assert native.kept == 60
+
+
+def test_phases_are_recognised_by_the_fixed_counters() -> None:
+    counts, fixed = program(800, 5)
+    estimates = causal(AnalogueMixture(), in_turn(counts, fixed))
+    late = slice(400, None)
+    wrong = np.abs(estimates.mean - counts)[late].sum(axis=0) / counts[late].sum(axis=0)
+    assert (wrong < 0.12).all()  # the noise is 5 %, phases differ by orders of magnitude
+
+
+def test_a_calibration_is_worth_having() -> None:
+    counts, fixed = program(300, 5)
+    readings = in_turn(counts[150:], fixed[150:])
+    known = in_turn(counts[:150], fixed[:150])
+    calibration = type(known)(
+        known.layout, known.seconds, known.fixed, counts[:150], known.ends_rotation
+    )
+    without = causal(AnalogueMixture(), readings)
+    with_it = causal(AnalogueMixture(), readings, calibration)
+    first = slice(0, 40)
+    for_certain = np.abs(with_it.mean - counts[150:])[first].sum(axis=0)
+    for_now = np.abs(without.mean - counts[150:])[first].sum(axis=0)
+    assert (for_certain < for_now).all()
+
+
+def test_a_reading_unlike_anything_before_stands_for_its_rotation() -> None:
+    events = 4
+    counts: Array = np.full((80, events), 100.0)
+    counts += np.arange(80)[:, None] % 3
+    counts[72:76] = 5000.0
+    fixed = np.full((80, 1), 1e6)
+    estimates = causal(AnalogueMixture(), in_turn(counts, fixed))
+    assert np.allclose(estimates.mean[72:76], 5000.0)
+    assert (estimates.mean[76:] < 5100).all()
+
+
+def test_without_fixed_counters_counts_follow_the_length_of_ticks() -> None:
+    seconds = np.tile([1.0, 1.0, 4.0, 4.0, 1.0, 1.0, 2.0], 40)
+    counts = np.round(seconds[:, None] * [1000.0, 70.0, 5e6])
+    taken = in_turn(counts, np.empty((len(seconds), 0)))
+    estimates = causal(AnalogueMixture(), dataclasses.replace(taken, seconds=seconds))
+    assert np.allclose(estimates.mean[60:], counts[60:])
+
+
+def test_refused_readings_are_counted() -> None:
+    filter_ = Mixture(3, 0, _options())
+    nothing = np.empty(0)
+    filter_.push(nothing, np.array([np.inf, np.nan, 1.0]), True)
+    filter_.push(nothing, np.array([-1.0, np.nan, 1.0]), True)
+    assert filter_.refused == [2, 0, 0]
+
+
+@pytest.mark.parametrize("shape", [(4, 1, 2), (3, 1, 3), (4, 2, 3)])
+def test_results_must_fit(shape: tuple[int, int, int]) -> None:
+    filter_ = Mixture(3, 0, _options())
+    filter_.push(np.empty(0), np.ones(3), True)
+    with pytest.raises((ValueError, IndexError)):
+        filter_.recent(np.empty(shape))

@@ -1,0 +1,64 @@
+"""`gnomon state identify` on recordings of a simulated machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from gnomon.cli import main, state_identify
+from gnomon.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("identify") / "run.gnomon"
+    words = ["record", "--on", "pentium3-smp", "-e", "INST_RETIRED,DATA_MEM_REFS", "-i", "40ms"]
+    code = main([*words, "-o", str(path), "--", "signal:celestia", "duration=40s"])
+    assert code == 0
+    return path
+
+
+def identified(*words: str, as_json: bool = False) -> int:
+    parser = argparse.ArgumentParser()
+    state_identify.configure(parser)
+    options = parser.parse_args(list(words))
+    options.json = as_json
+    return state_identify.run(options)
+
+
+def test_processes_are_shown(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert identified(str(recording), "--closure", "2") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("SIMULATED signal:celestia on pentium3-smp, read every 40 ms")
+    assert "INST_RETIRED" in text
+    assert "found again" in text
+
+
+def test_json_has_the_numbers(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert identified(str(recording), "-e", "INST_RETIRED", as_json=True) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["simulated"]
+    (name,) = content["results"]["events"]
+    found = content["results"]["events"][name]
+    assert found["samples"] >= 900
+    assert found["beta"] is None or found["beta"] > 0
+
+
+def test_store_keeps_them(recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert identified(str(recording), "--store", "--workload", "planets") == 0
+    (file,) = tmp_path.rglob("*.toml")
+    assert file.name == "planets.toml"
+    assert "INST_RETIRED" in file.read_text()
+
+
+def test_bad_options_are_one_sentence(recording: Path) -> None:
+    with pytest.raises(UsageError, match="'NOTHING' is not in"):
+        identified(str(recording), "-e", "NOTHING")
+    with pytest.raises(UsageError, match="names no event"):
+        identified(str(recording), "-e", ",")
+    with pytest.raises(UsageError, match="number of simulations"):
+        identified(str(recording), "--closure", "-1")

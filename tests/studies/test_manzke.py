@@ -1,0 +1,102 @@
+"""The study of Manzke's thesis: what must come out, and what must not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gnomon.machines.signals import Process
+from gnomon.studies import Verdict, carry_out, load_study
+from gnomon.studies.manzke.covariance import run as covariance_rows
+from gnomon.studies.manzke.derived import derived_rows
+from gnomon.studies.manzke.machine import Course, errors, estimated, held
+from gnomon.studies.manzke.processes import published
+from gnomon.studies.manzke.registers import MODELS, register_rows
+from gnomon.studies.manzke.smp import mesi_events
+from gnomon.studies.manzke.timing import crossing, growth
+from gnomon.studies.manzke.tracking import run as tracking_rows
+
+
+def made_up(ticks: int = 240) -> Course:
+    """A run of six events that go up and down together."""
+    rng = np.random.default_rng(0)
+    level = np.abs(np.cumsum(rng.normal(0, 0.05, ticks))) + 1
+    share = np.array([5e4, 1e5, 3e3, 1e5, 4e2, 2e2])
+    events = (
+        "DATA_MEM_REFS",
+        "INST_RETIRED",
+        "DCU_LINES_IN",
+        "CPU_CLK_UNHALTED",
+        "L2_LD_I_STATE",
+        "L2_ST_I_STATE",
+    )
+    counts = np.floor(level[:, None] * share * rng.uniform(0.9, 1.1, (ticks, 6)))
+    return Course(events, counts, 1e-4)
+
+
+def test_the_table_has_the_published_events() -> None:
+    table = published()
+    assert len({event for event, _ in table}) == 92
+    assert len(table) == 182
+    assert table["L2_LINES_IN", 0] == Process(25300.0, 20200.0, 112.7)
+
+
+def test_mesi_events_are_those_of_table_6_3() -> None:
+    assert len(mesi_events()) == 21
+    assert mesi_events()[0] == "L2_IFETCH_MESI"
+
+
+def test_variances_are_a_sawtooth_and_the_printed_noise_is_none() -> None:
+    rows = list(covariance_rows(0))
+    assert [row.verdict for row in rows[:2]] == [Verdict.SHAPE_ONLY] * 2
+    assert rows[2].ours == "131 of 182"
+    assert rows[3].ours == "182 of 182"
+
+
+def test_two_registers_are_shown_and_the_rest_is_judged() -> None:
+    run = made_up()
+    shown = run.shown()
+    assert (np.isfinite(shown.counts).sum(axis=1) == 2).all()
+    assert shown.ends_rotation[2]
+    hold = errors(held(run), run)
+    walk = errors(estimated(MODELS["random walk"], run), run)
+    assert walk.mean() < hold.mean()
+
+
+def test_rows_of_a_run_say_what_hold_does() -> None:
+    rows = list(register_rows(made_up()))
+    assert len(rows) == 1 + 6 + len(MODELS)
+    assert all("hold" in row.note for row in rows[1:7])
+
+
+def test_derived_metrics_stay_possible() -> None:
+    rows = list(derived_rows("made up", made_up()))
+    assert len(rows) == 4
+    assert all(isinstance(row.ours, str) and row.ours.endswith("%") for row in rows)
+
+
+def test_crossings_lie_between_what_was_tried() -> None:
+    times = {10: 1.0, 20: 8.0, 40: 64.0}
+    assert growth(times, 10, 40) == pytest.approx(3.0)
+    assert crossing(times, 8.0) == 20
+    assert 14 <= crossing(times, 3.0) <= 15
+    assert crossing(times, 0.5) == 0
+    assert crossing(times, 100.0) == 40
+
+
+@pytest.mark.slow
+def test_the_published_model_loses_to_hold_and_others_win() -> None:
+    rows = {row.quantity: row for row in tracking_rows(0)}
+    published_model = next(row for name, row in rows.items() if "the published model over" in name)
+    markov = next(row for name, row in rows.items() if "Gauss-Markov about the mean" in name)
+    assert published_model.verdict is Verdict.NOT_REPRODUCED
+    assert float(str(published_model.ours)) == pytest.approx(1.05, abs=0.03)
+    assert float(str(markov.ours)) < 0.8
+
+
+@pytest.mark.slow
+def test_processes_are_found_again() -> None:
+    findings = carry_out(load_study("manzke"), ["E2"])
+    by_name = {row.quantity: row for row in findings.rows}
+    assert by_name["INST_RETIRED: beta found again [1/s]"].verdict is Verdict.REPRODUCED
+    assert by_name["beta below 60: found again within 5%"].verdict is Verdict.REPRODUCED
