@@ -39,7 +39,7 @@ def _linear(machine: str, interval: str, command: list[str]) -> dict[str, float]
         "all",
         source=source,
         interval=interval,
-        order="round-robin",
+        order="shuffled",
         model="linear-scaling",
     )
     readings = state.readings
