@@ -35,7 +35,7 @@ double weighted_median(std::vector<Weighted>& values) {
 Experts::Experts(size_t fixed_count)
     : fixed_count_(fixed_count),
       ways_(1 + fixed_count),
-      count_(1 + ways_ * (2 + std::size(kForget) + std::size(kMedians) +
+      count_(1 + ways_ * (3 + std::size(kForget) + std::size(kMedians) +
                           kStates * std::size(kNear))),
       near_(kStates) {}
 
@@ -173,6 +173,43 @@ double Experts::largest(const Readings& readings, size_t most) const {
     return value;
 }
 
+// What a Kalman smoother says of a Gauss-Markov process with a mean, given the reading on either
+// side: both pull towards them, the less the further away they are.
+double Experts::gauss_markov(const Readings& readings, const Place& place, size_t way) const {
+    const size_t count = in_time_.size();
+    double mean = 0;
+    for (size_t at : in_time_) mean += carried(readings, at, place, way) / count;
+    // The readings are in the order of time once more, on each side of the row.
+    double square = 0, product = 0, rows = 0, pairs = 0;
+    size_t sides[2] = {SIZE_MAX, SIZE_MAX}, nearest[2] = {SIZE_MAX, SIZE_MAX};
+    for (size_t at : in_time_) {
+        const size_t side = readings.rows[at] > place.row;
+        const double here = carried(readings, at, place, way) - mean;
+        square += here * here;
+        if (sides[side] == SIZE_MAX) {
+            nearest[side] = at;
+        } else {
+            product += here * (carried(readings, sides[side], place, way) - mean);
+            rows += std::abs(static_cast<double>(readings.rows[at] - readings.rows[sides[side]]));
+            pairs += 1;
+        }
+        sides[side] = at;
+    }
+    if (pairs == 0 || square <= 0 || product <= 0) return mean;
+    const double likeness = std::min(product / pairs / (square / count), 0.999);
+    const double beta = -std::log(likeness) / (rows / pairs);
+    double keep[2] = {0, 0}, away[2] = {0, 0};
+    for (size_t side = 0; side < 2; ++side) {
+        if (nearest[side] == SIZE_MAX) continue;
+        const double gap = std::abs(static_cast<double>(readings.rows[nearest[side]] - place.row));
+        keep[side] = std::exp(-beta * gap);
+        away[side] = carried(readings, nearest[side], place, way) - mean;
+    }
+    const double left = keep[0] * keep[0], right = keep[1] * keep[1];
+    return std::max(0.0, mean + (keep[0] * (1 - right) * away[0] + keep[1] * (1 - left) * away[1]) /
+                                    (1 - left * right));
+}
+
 void Experts::guess(const Readings& readings, const Allowed& allowed, const Place& place,
                     const std::vector<double>& spread, double* guesses) {
     find_near(readings, allowed, place, spread, false);
@@ -180,6 +217,7 @@ void Experts::guess(const Readings& readings, const Allowed& allowed, const Plac
     for (size_t way = 0; way < ways_; ++way) {
         *guesses++ = carried(readings, in_time_[0], place, way);
         *guesses++ = interpolated(readings, place, way);
+        *guesses++ = gauss_markov(readings, place, way);
         for (double forget : kForget)
             *guesses++ = forgetting_mean(readings, place, way, forget);
         for (size_t most : kMedians) {

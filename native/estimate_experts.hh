@@ -47,6 +47,7 @@ class Experts {
     double carried(const Readings&, size_t at, const Place&, size_t way) const;
     double forgetting_mean(const Readings&, const Place&, size_t way, double forget) const;
     double interpolated(const Readings&, const Place&, size_t way) const;
+    double gauss_markov(const Readings&, const Place&, size_t way) const;
     double typical(const Readings&, const Place&, const std::vector<Near>&, size_t most, size_t way,
                    bool median);
 

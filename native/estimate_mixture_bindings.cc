@@ -43,7 +43,9 @@ void calibrate(Mixture& mixture, const Table& fixed, const Table& counts) {
 void recent(Mixture& mixture, const Result& result) {
     const size_t rows = result.shape(1);
     if (rows > mixture.kept()) throw std::out_of_range("more rows asked for than are kept");
-    mixture.recent(rows, output_of(result, rows, mixture.events()));
+    const Output output = output_of(result, rows, mixture.events());
+    nb::gil_scoped_release release;  // a rotation takes longer than a tick, which must not wait
+    mixture.recent(rows, output);
 }
 
 void ahead(Mixture& mixture, const Result& result) {

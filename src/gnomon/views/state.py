@@ -44,6 +44,8 @@ def print_state(state: State, metrics: Sequence[MetricState], stream: TextIO) ->
         )
     table.print(stream)
     stream.write("\n  ~ marks totals that are estimated from the ticks in which they were read\n")
+    if state.cost is not None:
+        stream.write(f"  estimating and recording took {state.cost:.1%} of one CPU\n")
     shown = [metric for metric in metrics if metric.value is not None]
     if shown:
         stream.write("\n")
@@ -141,6 +143,7 @@ def state_as_json(state: State, metrics: Sequence[MetricState]) -> dict[str, Any
         "ticks": len(state),
         "interval": state.provenance.interval,
         "seconds": state.seconds,
+        "cost": state.cost,
         "always": list(layout.fixed),
         "sets": [[layout.events[place] for place in group] for group in layout.sets],
         "events": [event_as_json(line) for line in state.lines],

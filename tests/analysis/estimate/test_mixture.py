@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,6 +142,14 @@ def test_a_reading_unlike_anything_before_stands_for_its_rotation() -> None:
     estimates = causal(AnalogueMixture(), in_turn(counts, fixed))
     assert np.allclose(estimates.mean[72:76], 5000.0)
     assert (estimates.mean[76:] < 5100).all()
+
+
+def test_without_fixed_counters_counts_follow_the_length_of_ticks() -> None:
+    seconds = np.tile([1.0, 1.0, 4.0, 4.0, 1.0, 1.0, 2.0], 40)
+    counts = np.round(seconds[:, None] * [1000.0, 70.0, 5e6])
+    taken = in_turn(counts, np.empty((len(seconds), 0)))
+    estimates = causal(AnalogueMixture(), dataclasses.replace(taken, seconds=seconds))
+    assert np.allclose(estimates.mean[60:], counts[60:])
 
 
 def test_refused_readings_are_counted() -> None:

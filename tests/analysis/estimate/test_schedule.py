@@ -74,9 +74,9 @@ def test_a_set_of_weight_zero_is_read_all_the_same() -> None:
 
 
 def test_without_fixed_counters_and_with_events_that_are_always_read() -> None:
-    layout = Layout(("free", "a", "b"), (), ((0, 1), (0, 2)))
-    chosen = _run(find_order("chosen", layout), 100, restless=2, layout=layout)
-    assert chosen.count(1) > chosen.count(0) > 10
+    layout = Layout(("free", "a", "b", "c"), (), ((0, 1), (0, 2), (0, 3)))
+    chosen = _run(find_order("chosen", layout), 200, restless=2, layout=layout)
+    assert chosen.count(1) > chosen.count(0) > 20
 
 
 def test_readings_that_failed_do_not_stop_it() -> None:

@@ -180,6 +180,7 @@ def guess(allowed: Allowed, place: Place, spread: list[float]) -> Guesses:
     for way in range(1 + len(spread)):
         values.append(carried(readings[in_time[0]], place, way))
         values.append(_interpolated(readings, in_time, place, way))
+        values.append(_gauss_markov(readings, in_time, place, way))
         values += [_forgetting(readings, in_time, place, way, each) for each in FORGET]
         for most in MEDIANS:
             some = [(carried(readings[i], place, way), 1.0) for i in in_time[:most]]
@@ -212,6 +213,31 @@ def _interpolated(readings: list[Reading], in_time: list[int], place: Place, way
                 near + far
             )
     return carried(nearest, place, way)
+
+
+def _gauss_markov(readings: list[Reading], in_time: list[int], place: Place, way: int) -> float:
+    values = {i: carried(readings[i], place, way) for i in in_time}
+    mean = 0.0
+    for i in in_time:
+        mean += values[i] / len(in_time)
+    before = [i for i in in_time if readings[i].place.row <= place.row]
+    after = [i for i in in_time if readings[i].place.row > place.row]
+    pairs = [*pairwise(before), *pairwise(after)]
+    square = sum((value - mean) ** 2 for value in values.values())
+    product = sum((values[i] - mean) * (values[j] - mean) for i, j in pairs)
+    if not pairs or square <= 0 or product <= 0:
+        return mean
+    likeness = min(product / len(pairs) / (square / len(in_time)), 0.999)
+    gap = sum(abs(readings[i].place.row - readings[j].place.row) for i, j in pairs) / len(pairs)
+    beta = -math.log(likeness) / gap
+    keep, away = [0.0, 0.0], [0.0, 0.0]
+    for side, some in enumerate((before, after)):
+        if some:
+            keep[side] = math.exp(-beta * abs(readings[some[0]].place.row - place.row))
+            away[side] = values[some[0]] - mean
+    left, right = keep[0] ** 2, keep[1] ** 2
+    pulled = keep[0] * (1 - right) * away[0] + keep[1] * (1 - left) * away[1]
+    return max(0.0, mean + pulled / (1 - left * right))
 
 
 def _forgetting(
@@ -350,7 +376,7 @@ class Twin:
         self.rows = Rows(fixed)
         self.counts: list[list[float]] = []
         self.memory = memory
-        experts = 1 + (1 + fixed) * (2 + len(FORGET) + len(MEDIANS) + 3 * len(NEAR))
+        experts = 1 + (1 + fixed) * (3 + len(FORGET) + len(MEDIANS) + 3 * len(NEAR))
         ahead = 1 + len(FORGET) + 3 * len(NEAR_AHEAD)
         self.tracks = [
             Track(losses=Losses([0.0] * experts), ahead=Losses([0.0] * ahead))
@@ -512,7 +538,7 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
     if not readings:
         return [UNKNOWN] * len(counts)
     at = [reading.place.row for reading in readings]
-    experts = 1 + (1 + rows.width) * (2 + len(FORGET) + len(MEDIANS) + 3 * len(NEAR))
+    experts = 1 + (1 + rows.width) * (3 + len(FORGET) + len(MEDIANS) + 3 * len(NEAR))
 
     def around(row: int, hidden: range = range(0)) -> Allowed:
         middle = bisect_left(at, row)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.estimate.intake import Intake
@@ -11,7 +13,7 @@ from gnomon.analysis.estimate.totals import run_totals
 from gnomon.recording.model import Reading, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gnomon.analysis.estimate.model import Flags, Layout, Model
     from gnomon.analysis.estimate.totals import Totals
@@ -54,6 +56,41 @@ class Accounts:
                 yield Reading(end, event, scope, None, end - until, 0, Status.NOT_COUNTED)
 
 
+class Aside:
+    """A thread that does one thing after the other; what goes wrong there is raised here."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._failure: BaseException | None = None
+        self._thread = Thread(target=self._work, name="gnomon estimates", daemon=True)
+        self._thread.start()
+
+    def do(self, job: Callable[[], None]) -> None:
+        """Have something done, soon."""
+        self._check()
+        self._jobs.put(job)
+
+    def finish(self) -> None:
+        """Wait until all is done; may be called again."""
+        if self._thread.is_alive():
+            self._jobs.put(None)
+            self._thread.join()
+        self._check()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            try:
+                job()
+            except BaseException as error:
+                self._failure = error
+                return
+
+
 class Keeper:
     """Takes turns, and hands their raw readings on to `sink`."""
 
@@ -83,7 +120,11 @@ class Keeper:
 
 
 class Gatherer(Keeper):
-    """Estimates a rotation when it ends, and puts readings and estimates into a recording."""
+    """Estimates a rotation when it ends, and puts readings and estimates into a recording.
+
+    With `apart` that is done by another thread: where ticks come in real time, none of them
+    must wait for what is done with the last.
+    """
 
     def __init__(
         self,
@@ -92,30 +133,42 @@ class Gatherer(Keeper):
         writer: RecordingWriter | None = None,
         *,
         usual: float | None = None,
+        apart: bool = False,
     ) -> None:
-        super().__init__(layout, None if writer is None else writer.append)
+        super().__init__(layout)
+        self._aside = Aside() if apart else None
         self.seen = _nothing(len(layout))  # which events were read at least once
         self.taken = 0.0  # seconds of processor time that estimating and recording took
         self._filter = model.begin(layout)
         self._writer = writer
         self._ticks: list[Tick] = []
+        self._times: list[int] = []
         self._parts: list[Estimates] = []
         self._waiting = 0
         self._usual = usual  # the length of a tick in seconds; without one that of the first
 
     def take(self, turn: Turn) -> Tick | None:
         """Take in a turn; returns the tick it made, or nothing when it made none."""
-        began = time.process_time()
         tick = super().take(turn)
+        if self._aside is None:
+            self._absorb(turn, tick)
+        else:
+            self._aside.do(lambda: self._absorb(turn, tick))
+        return tick
+
+    def _absorb(self, turn: Turn, tick: Tick | None) -> None:
+        began = time.thread_time()
+        if self._writer is not None:
+            self._writer.append(self._accounts.of(turn))
         if tick is not None:
             self._ticks.append(tick)
+            self._times.append(turn.time)
             self._filter.push(self._as_usual(tick))
             self.seen |= tick.counts == tick.counts
             self._waiting += 1
             if tick.ends_rotation:
                 self._estimate()
-        self.taken += time.process_time() - began
-        return tick
+        self.taken += time.thread_time() - began
 
     def now(self) -> Estimates:
         """Return the last tick as it is estimated at once, before its rotation is over."""
@@ -156,7 +209,7 @@ class Gatherer(Keeper):
 
         ticks, events = part.mean.shape
         known = np.isfinite(part.mean).ravel()
-        times = np.repeat(np.array(self.ends[-ticks:], dtype=np.int64), events)[known]
+        times = np.repeat(np.array(self._times[-ticks:], dtype=np.int64), events)[known]
         names = [name for name, kept in zip(self.layout.events * ticks, known, strict=True) if kept]
         values = [
             np.ascontiguousarray(values, dtype=np.float64).ravel()[known]
@@ -166,9 +219,12 @@ class Gatherer(Keeper):
 
     def finish(self) -> None:
         """Estimate the rotation that was cut short, and account for the time after readings."""
+        if self._aside is not None:
+            self._aside.finish()
         if self._waiting:
             self._estimate()
-        super().finish()
+        if self._writer is not None and self.ends:
+            self._writer.append(self._accounts.rest(self.ends[-1]))
 
     @property
     def readings(self) -> Readings:

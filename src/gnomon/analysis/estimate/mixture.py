@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class AnalogueMixture:
-    """Estimates by analogy, with the guesses weighted by their errors on hidden readings."""
+    """Estimates by analogy, with the guesses weighted by their errors on hidden readings.
+
+    Where no counter counts all the time, the length of the ticks takes the place of one.
+    """
 
     def __init__(self, name: str = "analogues") -> None:
         self.name = name
@@ -30,13 +33,13 @@ class AnalogueMixture:
         """A filter; a calibration gives it analogues and weights to begin with."""
         from gnomon._native import Mixture, MixtureOptions
 
-        mixture = Mixture(len(layout), len(layout.fixed), MixtureOptions())
+        mixture = Mixture(len(layout), max(len(layout.fixed), 1), MixtureOptions())
         if calibration is not None:
-            mixture.calibrate(_table(calibration.fixed), _table(calibration.counts))
-        return MixtureFilter(mixture, len(layout))
+            mixture.calibrate(_fixed_of(calibration), _array(calibration.counts))
+        return MixtureFilter(mixture, layout)
 
     def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
-        """Every tick of a run that is over, from readings before and after it."""
+        """Every tick of a run that is over, from readings before and after it alone."""
         import numpy as np
 
         from gnomon._native import MixtureOptions, smooth_mixture
@@ -44,9 +47,9 @@ class AnalogueMixture:
         del calibration
         result = np.empty((4, len(readings), len(readings.layout)))
         smooth_mixture(
-            _table(readings.fixed),
-            _table(readings.counts),
-            np.ascontiguousarray(readings.ends_rotation),
+            _fixed_of(readings),
+            _array(readings.counts),
+            np.ascontiguousarray(readings.ends_rotation, dtype=bool),
             MixtureOptions(),
             result,
         )
@@ -56,19 +59,20 @@ class AnalogueMixture:
 class MixtureFilter:
     """The mixture at work."""
 
-    def __init__(self, mixture: Mixture, events: int) -> None:
+    def __init__(self, mixture: Mixture, layout: Layout) -> None:
         self._mixture = mixture
-        self._events = events
+        self._layout = layout
 
     def push(self, tick: Tick) -> None:
         """Take in the next tick."""
-        self._mixture.push(_row(tick.fixed), _row(tick.counts), tick.ends_rotation)
+        fixed = tick.fixed if self._layout.fixed else [tick.seconds]
+        self._mixture.push(_array(fixed), _array(tick.counts), bool(tick.ends_rotation))
 
     def recent(self, ticks: int) -> Estimates:
         """The last ticks."""
         import numpy as np
 
-        result = np.empty((4, ticks, self._events))
+        result = np.empty((4, ticks, len(self._layout)))
         self._mixture.recent(result)
         return Estimates(*result)
 
@@ -76,7 +80,7 @@ class MixtureFilter:
         """The next ticks."""
         import numpy as np
 
-        result = np.empty((4, ticks, self._events))
+        result = np.empty((4, ticks, len(self._layout)))
         self._mixture.ahead(result)
         return Estimates(*result)
 
@@ -86,13 +90,11 @@ class MixtureFilter:
         return tuple(self._mixture.refused)
 
 
-def _row(values: Array) -> Array:
-    import numpy as np
-
-    return np.ascontiguousarray(values, dtype=float)
+def _fixed_of(readings: Readings) -> Array:
+    return _array(readings.fixed if readings.layout.fixed else readings.seconds[:, None])
 
 
-def _table(values: Array) -> Array:
+def _array(values: Array | list[float]) -> Array:
     import numpy as np
 
     return np.ascontiguousarray(values, dtype=float)

@@ -131,7 +131,8 @@ def observe(
             writer = stack.enter_context(
                 RecordingWriter(output, provenance, infos, overwrite=overwrite)
             )
-        gathered = Gatherer(sets.layout, chosen, writer, usual=step / 1e9)
+        real_time = not source.simulated and on_tick is None
+        gathered = Gatherer(sets.layout, chosen, writer, usual=step / 1e9, apart=real_time)
         limit = (
             parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
         )

@@ -105,7 +105,6 @@ class Chosen:
     FLOOR, CEILING = 0.05, 2.0  # of an error relative to the event's mean
     NEAR = 0.1  # the distance of a state that counts as none
     LEARNING = 0.1
-    REST = 0.9  # of a tick: what was just read has little to tell
 
     def __init__(
         self, layout: Layout, seed: int = 1, weights: Mapping[str, float] | None = None
@@ -155,7 +154,8 @@ class Chosen:
         """Return what reading each event is expected to tell; nothing if it is always read."""
         import numpy as np
 
-        ages = self._ages()
+        # What was just read has nothing to tell.
+        ages = (self._tick - self._last).astype(float) - 1
         relative = np.divide(
             self._errors, self._means, out=np.zeros_like(self._errors), where=self._means > 0
         )
@@ -167,13 +167,8 @@ class Chosen:
             known = np.isfinite(nearest)
             mean = np.where(known, nearest, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
             worth = worth * (mean + self.NEAR) ** self.STATE
-        result: Array = worth * self._weights + 1e-12 * ages
+        result: Array = worth * self._weights + 1e-12 * (ages + 1)
         return np.where(self._always, 0.0, result)
-
-    def _ages(self) -> Array:
-        """Return how long each event was not read."""
-        ages: Array = (self._tick - self._last).astype(float) - self.REST
-        return ages
 
     def _far(self, states: Array) -> Array:
         import numpy as np
