@@ -59,7 +59,18 @@ def test_an_unknown_option_is_a_usage_error(gnomon: Run) -> None:
     assert gnomon("--no-such-option").code == 2
 
 
-RUN_PROGRAMS = {"cc", "compare", "count", "phases", "profile", "record", "run", "scale", "survey"}
+RUN_PROGRAMS = {
+    "cc",
+    "compare",
+    "count",
+    "phases",
+    "profile",
+    "record",
+    "run",
+    "scale",
+    "state",
+    "survey",
+}
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - RUN_PROGRAMS))
