@@ -14,7 +14,7 @@ from gnomon.errors import RecordingError, StateError, UsageError
 from gnomon.recording import writer as writer_module
 from gnomon.recording._files import TEMPORARY
 from gnomon.recording._header import Header
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Sample
+from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Sample, Status
 from gnomon.recording.reader import Recording
 from gnomon.recording.writer import RecordingWriter
 
@@ -434,3 +434,36 @@ def test_a_damaged_part_is_never_merged_away(tmp_path: Path) -> None:
     assert len(parts(path)) == 2
     salvaged = Recording.open(path, salvage=True)
     assert list(salvaged.readings()) == make_readings(2, run=1)
+
+
+def test_estimates_come_back_and_only_sensible_ones_are_taken(tmp_path: Path) -> None:
+    import numpy as np
+
+    from gnomon.recording import Estimate
+
+    rows = [Estimate(20, "a", 1.5, 0.5, 1.0, 2.0), Estimate(20, "b", 0.0, 0.0, 0.0, 0.0)]
+    with RecordingWriter(tmp_path / "r", Provenance("perf")) as writer:
+        writer.append_estimates(rows)
+        times = np.array([40, 40], dtype=np.int64)
+        column = np.array([2.0, 3.0])
+        columns = [times, ["a", "b"], column, column, column, column, times * 0, times * 0]
+        writer.append_estimate_columns(columns)
+        for wrong in (float("nan"), float("inf"), -1.0):
+            with pytest.raises(RecordingError, match="not a finite number"):
+                writer.append_estimates([Estimate(60, "a", wrong, 0.0, 0.0, 0.0)])
+        with pytest.raises(RecordingError, match="array of int"):
+            writer.append_estimate_columns([times, ["a", "b"], *[times] * 6])
+    with Recording.open(tmp_path / "r") as recording:
+        found = recording.columns("estimates")
+        assert found["mean"].tolist() == [1.5, 0.0, 2.0, 3.0]
+        assert found["time"].tolist() == [20, 20, 40, 40]
+        assert {event.name for event in recording.events} == {"a", "b"}
+
+
+def test_no_reading_is_an_estimate(tmp_path: Path) -> None:
+    reading = Reading(1, "a", "process", 3, 1, 1, Status.ESTIMATED)
+    with (
+        RecordingWriter(tmp_path / "r", Provenance("perf")) as writer,
+        pytest.raises(RecordingError, match="status 'estimated'"),
+    ):
+        writer.append([reading])
