@@ -34,7 +34,7 @@ void Mixture::calibrate(size_t rows, const double* fixed, const double* counts) 
             track.losses.weigh(options_.sharpness, options_.enough, panel_.weights);
             const Estimate estimate =
                 panel_.estimate(readings, allowed, readings.place(i), spread, usual);
-            track.remember(truth - estimate.value);
+            track.remember(truth - estimate.value, 0);
             if (estimate.size > 0) track.interval.learn((truth - estimate.value) / estimate.size);
             track.losses.add(panel_.losses(truth), options_.discount);
         }

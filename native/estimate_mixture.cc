@@ -49,21 +49,24 @@ std::vector<double> Rows::spread() const {
     return spread;
 }
 
+// What has just begun is no measure of itself: surprises of the latest readings do not count.
 double Track::surprise(double error, const Options& options) const {
     double largest = 0;
     if (errors_.size() >= options.few)
-        largest = *std::max_element(errors_.begin(), errors_.end());
+        for (size_t i = 0; i < errors_.size(); ++i)
+            if (!errors_[i].surprised || i + kBeside < errors_.size())
+                largest = std::max(largest, errors_[i].size);
     return options.surprise(std::abs(error), largest);
 }
 
-void Track::remember(double error) {
-    errors_.push_back(std::abs(error));
+void Track::remember(double error, double surprise) {
+    errors_.push_back({std::abs(error), surprise > 0});
     if (errors_.size() > kErrorsKept) errors_.pop_front();
 }
 
 double Track::usual_error() const {
     double sum = 0;
-    for (double each : errors_) sum += each;
+    for (const Error& each : errors_) sum += each.size;
     return errors_.empty() ? 0 : sum / errors_.size();
 }
 
@@ -181,7 +184,7 @@ void Mixture::test(Track& track) {
                         rows_.spread(), track.usual_error());
     const double error = truth - estimate.value;
     readings.surprises.back() = track.surprise(error, options_);
-    track.remember(error);
+    track.remember(error, readings.surprises.back());
     if (estimate.size > 0) track.interval.learn(error / estimate.size);
     track.losses.add(panel_.losses(truth), options_.discount);
 }

@@ -36,6 +36,9 @@ struct Options {
     }
 };
 
+// Readings beside one that may tell of the same change.
+constexpr size_t kBeside = 2;
+
 struct Estimate {
     double value;
     double size;  // of its error, as far as experts disagree and have been wrong
@@ -88,7 +91,7 @@ class Track {
         : readings(fixed), losses(experts), ahead_losses(ahead_experts) {}
 
     double surprise(double error, const Options& options) const;
-    void remember(double error);
+    void remember(double error, double surprise);
     double usual_error() const;
 
     Readings readings;
@@ -97,7 +100,11 @@ class Track {
     bool untested = false;  // the newest reading waits for the row after it
 
   private:
-    std::deque<double> errors_;  // their sizes, newest last
+    struct Error {
+        double size;
+        bool surprised;
+    };
+    std::deque<Error> errors_;  // newest last
 };
 
 // Experts and the way to make one estimate of their guesses.

@@ -68,7 +68,7 @@ class Smoother {
             weigh(losses_->at(i, false));
             estimates.push_back(hidden(i));
             errors_.push_back(readings().values[i] - estimates[i].value);
-            track_.remember(errors_[i]);
+            track_.remember(errors_[i], 0);
         }
         usual_ = track_.usual_error();
         for (size_t i = 0; i < errors_.size(); ++i) {
@@ -124,7 +124,6 @@ class Smoother {
     }
 
     static constexpr size_t kCompared = 100;
-    static constexpr size_t kBeside = 2;
 
     Panel& panel_;
     const Options& options_;

@@ -356,17 +356,19 @@ class Track:
     ahead: Losses | None = None
     interval: Interval = field(default_factory=Interval)
     ahead_interval: Interval = field(default_factory=Interval)
-    errors: list[float] = field(default_factory=list)
+    errors: list[tuple[float, bool]] = field(default_factory=list)  # size, surprised
     untested: bool = False
 
     def usual(self) -> float:
-        return sum(self.errors) / len(self.errors) if self.errors else 0.0
+        return sum(e for e, _ in self.errors) / len(self.errors) if self.errors else 0.0
 
-    def remember(self, error: float) -> None:
-        self.errors = [*self.errors, abs(error)][-ERRORS:]
+    def remember(self, error: float, surprise: float = 0.0) -> None:
+        self.errors = [*self.errors, (abs(error), surprise > 0)][-ERRORS:]
 
     def surprise(self, error: float) -> float:
-        return surprise(abs(error), max(self.errors) if len(self.errors) >= FEW else 0.0)
+        counted = self.errors[:-2] + [each for each in self.errors[-2:] if not each[1]]
+        enough = len(self.errors) >= FEW
+        return surprise(abs(error), max([0.0, *(e for e, _ in counted)]) if enough else 0.0)
 
 
 class Twin:
@@ -471,7 +473,7 @@ class Twin:
         value, size, guesses = self._hidden(track)
         error = newest.value - value
         newest.surprise = track.surprise(error)
-        track.remember(error)
+        track.remember(error, newest.surprise)
         if size > 0:
             track.interval.learn(error / size)
         track.losses.add([abs(each - newest.value) for each in guesses])
