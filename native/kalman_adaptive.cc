@@ -30,7 +30,7 @@ std::vector<double> on_scale(Scale scale, const Clock& clock, const double* seco
 }
 
 AdaptiveBlock::AdaptiveBlock(size_t count, const Options& options)
-    : options_(options), block_(options.kind, count, options.gate), counters_(count) {}
+    : options_(options), block_(options.kind, count, {}), counters_(count) {}
 
 void AdaptiveBlock::give(size_t i, double mean, double sigma, double beta) {
     State& s = counters_[i];
@@ -61,8 +61,22 @@ void AdaptiveBlock::take(size_t i, double value) {
         block_.describe(i, {value, std::sqrt(square), 0, 0});
         block_.place(i, value, square, 0, square);
     } else {
-        s.width.learn(value - block_.value(i), block_.variance(i) + s.noise);
-        s.increments.add(value - s.value, s.since, options_.memory);
+        const double error = value - block_.value(i), variance = block_.variance(i) + s.noise;
+        const double width = options_.gate.width;
+        s.width.learn(error, variance);
+        if (width > 0 && error * error > width * width * variance) {
+            if (s.streak < options_.gate.patience) {
+                ++s.streak;
+                ++tally_.refused;
+                return;
+            }
+            // The counter has changed its course, which says nothing of how it usually moves.
+            ++tally_.reopened;
+            block_.place(i, value, error * error, 0, error * error);
+        } else {
+            s.increments.add(value - s.value, s.since, options_.memory);
+        }
+        s.streak = 0;
     }
     s.moments.add(value, options_.memory);
     s.value = value;

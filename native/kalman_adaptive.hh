@@ -35,7 +35,7 @@ class AdaptiveBlock {
     void known(double* flags) const;
     bool is_known(size_t i) const { return counters_[i].known; }
     uint64_t refused() const { return refused_; }
-    const Tally& tally() const { return block_.tally(); }
+    const Tally& tally() const { return tally_; }
     const Clock& clock() const { return clock_; }
 
     // The ticks of a run that begins in this state, with the parameters that `now` has.
@@ -50,6 +50,7 @@ class AdaptiveBlock {
         double value = 0, since = 0, noise = 0;
         double given_mean = 0, given_sigma = 0, given_beta = 0;
         bool known = false, given = false;
+        unsigned streak = 0;
     };
     void take(size_t i, double value);
     void describe(size_t i);
@@ -59,6 +60,7 @@ class AdaptiveBlock {
     Clock clock_;
     std::vector<State> counters_;
     uint64_t refused_ = 0;
+    Tally tally_;
 };
 
 // Counts as rates on a scale, NaN where they are none.

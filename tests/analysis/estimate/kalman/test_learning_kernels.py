@@ -107,3 +107,24 @@ def test_shapes_are_checked() -> None:
     block = _native.AdaptiveBlock("gauss-markov", 1, "none", MEMORY)
     with pytest.raises(ValueError, match="sigma must be above zero"):
         block.give(0, 1.0, 0.0, 1.0)
+
+
+def test_a_gate_refuses_a_wild_reading_and_then_believes_it() -> None:
+    rng = np.random.default_rng(5)
+    block = _native.AdaptiveBlock("random-walk", 1, "none", MEMORY, 8.0, 1)
+    for _ in range(100):
+        block.push(1.0, rng.normal(1000, 10, 1))
+    block.push(1.0, np.array([1e9]))
+    values, variances = np.empty((2, 1))
+    block.forecast(0.0, values, variances)
+    assert (block.gated, block.reopened) == (1, 0)
+    assert values[0] == pytest.approx(1000, rel=0.05)
+    block.push(1.0, np.array([1e9]))
+    block.forecast(0.0, values, variances)
+    assert block.reopened == 1
+    assert values[0] == pytest.approx(1e9)
+    # The jump is not taken for the way it usually moves.
+    for _ in range(5):
+        block.push(1.0, rng.normal(1e9, 10, 1))
+    block.forecast(0.0, values, variances)
+    assert variances[0] < 1e4
