@@ -113,3 +113,21 @@ def test_a_second_interrupt_ends_a_program_that_ignores_the_first() -> None:
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGINT)
     assert process.returncode == 137
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_state_keeps_readings_and_estimates(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    events = ("-e", "page-faults,context-switches", "--registers", "1")
+    program = ("--", "sh", "-c", _READY)
+    with _running("state", "record", *events, "-o", str(tmp_path / "r"), *program) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        out, _ = _interrupted(process, number)
+    assert process.returncode == 128 + number
+    assert "in 2 sets" in out
+    with Recording.open(tmp_path / "r") as recording:
+        assert recording.complete
+        assert recording.count(event=["page-faults", "page-faults:u"]) > 0
+        assert len(recording.columns("estimates")["mean"]) > 0
