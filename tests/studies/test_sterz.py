@@ -94,6 +94,10 @@ def test_lines_through_counts_have_sign_and_fit() -> None:
 
 def test_more_threads_than_cores_add_less() -> None:
     values = sorting.sweep("64KiB", 0)
+    assert values["atomics"].tolist() == [5.0 * threads for threads in sorting.THREADS]
+    locked, *_ = sorting.line_rows(values)
+    assert (locked.ours, locked.verdict) == ("+5 a thread, R2 1.00", SHAPE)
+    assert "follows from the program" in locked.note
     rows = list(sorting.knee_rows(values, {row.event: row for row in sorting.modelled(values)}))
     assert rows[1].verdict is SHAPE
     assert rows[3].ours == "4.0, 4.0"

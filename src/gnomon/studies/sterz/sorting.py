@@ -86,7 +86,8 @@ def line_rows(values: Mapping[str, NDArray[np.float64]]) -> Iterator[Row]:
         "+8,417 a thread, R2 0.95",
         line_through(values["atomics"]),
         +1,
-        "atomic operations: barriers of the simulated machine touch no memory; "
+        "atomic operations, one a thread at each of five barriers, so a straight line follows from "
+        "the program; each locks its line for one access, far from the published cycles; "
         f"lines taken from other cores: {near.text}",
     )
     taken = line_through(values["branch_taken"])
@@ -142,7 +143,9 @@ def knee_rows(
         f"{below:.0%} and {above:.0%}",
         true=above < 0.9 * below,
         tolerance="a tenth less",
-        note="threads of a core share its pipeline by Parker's law, which was not fitted to this",
+        note="threads of a core share pipeline and recovery from mispredictions by Parker's law; "
+        "the latter was added because the sort lost almost nothing without it, so this is no "
+        "independent reproduction",
     )
     knee = models[_SPEED].knee
     yield shape(
