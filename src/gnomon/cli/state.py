@@ -3,6 +3,7 @@
 Sets of events take turns on the counters, one a tick; what is not read in a tick is
 estimated from all that is, with a 90 % interval. `record` keeps readings and estimates,
 `watch` shows them while they come, `show` shows a recording. Estimates are labelled so.
+`identify` finds the process that each event of recordings follows.
 
 examples:
   gnomon state record -e page-faults,context-switches,cpu-migrations --registers 1 -- ./program
@@ -11,6 +12,7 @@ examples:
   gnomon state show run.gnomon --smooth --html run.html
   gnomon state watch --on laptop -- workload:ramp-compute
   gnomon state watch -a -i 100ms
+  gnomon state identify run.gnomon --closure 5 --store
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from gnomon.cli import state_identify
 from gnomon.cli.counting import counting_target, with_ending
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.record import free_recording
@@ -48,7 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--model", metavar="NAME", help="estimate anew, with this model")
     show.add_argument("--force", action="store_true", help="replace an existing report")
     add_html_option(show)
-    for each in (record, watch, show):
+    identify = words.add_parser("identify", help="find the process of each event")
+    state_identify.configure(identify)
+    for each in (record, watch, show, identify):
         # The main parser has the option as well; there it must not be reset by its default here.
         each.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON"
@@ -79,7 +84,12 @@ def _add_observing_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what the word says."""
-    return {"record": _record, "watch": _watch, "show": _show}[options.word](options)
+    return {
+        "record": _record,
+        "watch": _watch,
+        "show": _show,
+        "identify": state_identify.run,
+    }[options.word](options)
 
 
 def _record(options: argparse.Namespace) -> int:

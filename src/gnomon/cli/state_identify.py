@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gnomon.analysis.estimate.identify import Closure, Identification
 
 
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         )
     closures = _closures(found, options.closure, options.seed)
     stored = store_parameters(found) if options.store else None
-    _show(found, closures, options)
+    _show(found, closures, options, stored)
     if stored is not None and not options.json:
         print(f"\n  stored in {stored}")
     return 0
@@ -65,7 +67,12 @@ def _closures(found: Identification, repeats: int, seed: int) -> dict[str, Closu
     }
 
 
-def _show(found: Identification, closures: dict[str, Closure], options: argparse.Namespace) -> None:
+def _show(
+    found: Identification,
+    closures: dict[str, Closure],
+    options: argparse.Namespace,
+    stored: Path | None,
+) -> None:
     from gnomon.views.identification import identification_as_json, print_identification
 
     if options.json:
@@ -74,7 +81,8 @@ def _show(found: Identification, closures: dict[str, Closure], options: argparse
         print(
             envelope(
                 "state",
-                identification_as_json(found, closures),
+                identification_as_json(found, closures)
+                | ({} if stored is None else {"stored": str(stored)}),
                 source=found.source,
                 simulated=found.simulated,
                 warnings=found.warnings,

@@ -82,6 +82,15 @@ def test_gaps_are_left_out() -> None:
     assert math.isfinite(found.sigma)
 
 
+def test_events_that_took_turns_are_as_far_apart_as_their_readings() -> None:
+    sets = simulate((100.0, 10.0, 1.0), INTERVAL, 12_000, 2, np.random.default_rng(7))
+    for each in sets:
+        each[np.arange(each.size) % 4 != 1] = np.nan
+    found = identify_series(sets, INTERVAL)
+    assert found.beta == pytest.approx(1.0, rel=0.3)
+    assert found.samples == 6000
+
+
 def _identification(tmp: Path) -> Identification:
     del tmp
     random = np.random.default_rng(4)

@@ -261,7 +261,6 @@ def _series(folder: str, most: int) -> list[tuple[Floats, Floats]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the counter series are not here")
 @pytest.mark.parametrize(
     ("folder", "name", "most"),

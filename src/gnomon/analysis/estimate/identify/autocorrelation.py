@@ -87,9 +87,15 @@ def fit(values: Array, interval: float, samples: int) -> tuple[float, float, int
 
 
 def identify_series(sets: Sequence[Array], interval: float) -> Identified:
-    """Return the process behind several series of rates, read every `interval` seconds."""
+    """Return the process behind several series of rates, a place every `interval` seconds.
+
+    Where nothing was read there is NaN: of an event that takes turns with others most places
+    are, and the time between its readings is the usual distance of those that are not.
+    """
     import numpy as np
 
+    gaps = [np.diff(np.flatnonzero(np.isfinite(each))) for each in sets]
+    interval *= float(np.median(np.concatenate(gaps) if any(map(len, gaps)) else [1]))
     finite = [np.asarray(each, dtype=float)[np.isfinite(each)] for each in sets]
     usable = [each for each in finite if len(each) >= 3]
     samples = sum(len(each) for each in usable)
