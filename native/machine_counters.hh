@@ -25,13 +25,14 @@ namespace gnomon::machine {
     X(fill_buffer_waits) X(l1_pending_ticks) X(l2_pending_ticks)
 
 // What an execution counts beside that. Classes of instructions come first, in the order of
-// their operations (machine_program.hh). Ticks are time on a hardware thread, and the part of
-// it that was spent waiting for references that were more than a simple hit.
+// their operations (machine_program.hh). Ticks are time on a hardware thread, the part of it
+// that was spent waiting for references that were more than a simple hit, and that of atomics
+// from when they ask for the line until they are done.
 #define GNOMON_EXECUTION_COUNTS(X)                                                          \
     X(integer) X(multiply) X(fp_add) X(fp_multiply) X(fp_divide)                            \
     X(branch_taken) X(branch_not_taken) X(special) X(other)                             \
     X(atomics) X(continued_references) X(branch_mispredicts) X(split_references) X(traps)    \
-    X(context_switches) X(migrations) X(ticks) X(stall_ticks)
+    X(context_switches) X(migrations) X(ticks) X(stall_ticks) X(atomic_ticks)
 
 #define GNOMON_CORE_COUNTS(X)                                                               \
     X(invalidations_received) X(interventions_supplied) X(back_invalidations)               \

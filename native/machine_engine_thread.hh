@@ -48,6 +48,7 @@ inline void Engine::reference(Task& task, Thread& thread, const Op& op) {
     if (atomic) {
         task.count(LedgerCount::stores) -= 1;
         task.count(LedgerCount::atomics) += 1;
+        task.count(LedgerCount::atomic_ticks) += static_cast<uint64_t>(thread.time - start);
     }
     if (found.latency > data_latency_) {
         const Tick stalled = thread.time - start - thread.issue;

@@ -94,7 +94,7 @@ struct Sort {
     uint64_t count;
     uint32_t threads;
     Generate generate;
-    uint64_t keys, merged, samples;
+    uint64_t keys, merged, samples, barrier;
     std::shared_ptr<const SortPlan> plan;
 
     uint64_t begin(uint64_t thread) const { return share(count, threads, thread); }
@@ -113,7 +113,7 @@ std::vector<uint32_t> congruential(uint64_t count, uint64_t threads, bool parall
     return keys;
 }
 
-enum { generate = 1, local_sort, sample, sort_samples, split, merge, copy_back };
+enum { generate = 1, local_sort, sample, sort_samples, split, merge, copy_back, barrier };
 
 Steps generate_keys(Out& out, uint64_t base, uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; ++i) {
@@ -186,13 +186,22 @@ Steps merge_parts(Out& out, Sort p, std::vector<Head> heap, uint64_t to) {
     }
 }
 
+// As threads of OpenMP meet: each counts itself down by an atomic operation, and reads the
+// generation when all are there. The last one also writes it, which is left out: who that is
+// turns out in the run. Both words share a line, so that reading misses as it does after that.
+void meet(Out& out, const Sort& p) {
+    out.reference(Code::atomic, p.barrier, 4, barrier, waits);
+    out.barrier(p.threads);
+    out.load(p.barrier + 4, 4, barrier, waits);
+}
+
 Steps parallel_sort_thread(Out& out, uint32_t thread, Sort p) {
     const uint64_t from = p.begin(thread), to = p.begin(thread + 1);
     if (p.generate == Generate::parallel)
         co_await out.call(generate_keys(out, p.keys, from, to));
     else if (p.generate == Generate::serial && thread == 0)
         co_await out.call(generate_keys(out, p.keys, 0, p.count));
-    out.barrier(p.threads);
+    meet(out, p);
 
     {
         std::vector<uint32_t> part(p.plan->keys.begin() + from, p.plan->keys.begin() + to);
@@ -204,13 +213,13 @@ Steps parallel_sort_thread(Out& out, uint32_t thread, Sort p) {
         out.store(p.samples + 4 * (thread * samples_a_thread + k), 4, sample);
         out.turn(k + 1 < samples_a_thread, sample, 2);
     }
-    out.barrier(p.threads);
+    meet(out, p);
     if (thread == 0) {
         std::vector<uint32_t> samples = p.plan->samples;
         co_await out.call(
             quicksort(out, samples.data(), p.samples, 0, samples.size(), sort_samples));
     }
-    out.barrier(p.threads);
+    meet(out, p);
 
     std::vector<Head> heap;
     uint64_t first = 0, count = 0;
@@ -229,14 +238,14 @@ Steps parallel_sort_thread(Out& out, uint32_t thread, Sort p) {
         out.turn(part + 1 < p.threads, split, 3);
     }
     co_await out.call(merge_parts(out, p, heap, first));
-    out.barrier(p.threads);
+    meet(out, p);
     for (uint64_t i = first; i < first + count; ++i) {
         out.load(p.merged + 4 * i, 4, copy_back);
         out.store(p.keys + 4 * i, 4, copy_back);
         out.turn(i + 1 < first + count, copy_back);
         co_await out.pause();
     }
-    out.barrier(p.threads);
+    meet(out, p);
 }
 
 using Keys = std::vector<uint32_t>;
@@ -364,7 +373,7 @@ Steps radix_thread(Out& out, uint32_t thread, Radix p) {
 
 Feeds parallel_sort(const Settings& s) {
     Sort p{s["size"] / 4, s.threads(), Generate{s["generate"]}, s.bases[0], s.bases[1], s.bases[2],
-           nullptr};
+           s.bases[3], nullptr};
     SortPlan plan;
     plan.keys = congruential(p.count, p.threads, p.generate == Generate::parallel, s["seed"]);
     plan.sorted = plan.keys;

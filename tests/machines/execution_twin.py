@@ -49,6 +49,7 @@ class TwinThread:
     cost: int = 0
     states: dict[int, int] = field(default_factory=lambda: defaultdict(lambda: 1))
     counts: Counter[str] = field(default_factory=Counter)
+    atomic_time: int = 0
 
 
 class TwinExecution:
@@ -178,7 +179,10 @@ class TwinExecution:
         kind = Kind.LOAD if code is Code.LOAD else Kind.STORE
         atomic = code is Code.ATOMIC
         thread.counts["atomics" if atomic else f"{code.name.lower()}s"] += 1
+        start = thread.time
         self.reference(thread, value, size, kind, bool(flags & WAITS) or atomic)
+        if atomic:
+            thread.atomic_time += thread.time - start
 
     # -- simple and SMT cores
 

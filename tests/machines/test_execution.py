@@ -125,6 +125,15 @@ def test_stalls_are_the_time_that_references_take_beyond_their_issue() -> None:
     assert execution.ledger().total("cycles") == 62
 
 
+def test_an_atomic_takes_from_asking_for_its_line_until_it_is_done() -> None:
+    atomic = op(Code.ATOMIC, 0, size=8)
+    cold = executed(PLAIN, atomic)
+    assert cold.ledger().total("atomic_cycles") == cold.now_ns
+    warm = executed(PLAIN, sequence(op(Code.STORE, 0, size=8, flags=WAITS), atomic))
+    assert warm.ledger().total("atomic_cycles") == PLAIN.l1d.latency_cycles
+    assert executed(PLAIN, op(Code.STORE, 0, size=8)).ledger().total("atomic_cycles") == 0
+
+
 def test_pending_is_the_time_in_which_any_load_that_missed_is_under_way() -> None:
     """A load takes 52 ns and issues in one; two overlap, the third begins when they are over."""
     pair = many(Code.LOAD, [0, 64])

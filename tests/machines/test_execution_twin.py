@@ -110,6 +110,7 @@ def test_twin_agrees_on_times_and_counts(run: tuple[Machine, list[Operations], l
     for number, thread in enumerate(twin.threads):
         for name, count in thread.counts.items():
             assert ledger.of_thread(number, name) == count, (number, name)
+        assert ledger.of_thread(number, "atomic_cycles") == thread.atomic_time // CYCLE
         for name in theirs.names:
             if name not in ("stores", "loads"):
                 row = int(theirs[name][thread.hardware])

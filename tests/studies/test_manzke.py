@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,8 @@ from gnomon.machines.signals import Process
 from gnomon.studies import Verdict, carry_out, load_study
 from gnomon.studies.manzke.covariance import run as covariance_rows
 from gnomon.studies.manzke.derived import derived_rows
-from gnomon.studies.manzke.machine import Course, errors, estimated, held
-from gnomon.studies.manzke.processes import published
+from gnomon.studies.manzke.machine import SETS, Course, errors, estimated, held
+from gnomon.studies.manzke.processes import SIX_EVENTS, published
 from gnomon.studies.manzke.registers import MODELS, register_rows
 from gnomon.studies.manzke.smp import mesi_events
 from gnomon.studies.manzke.timing import crossing, growth
@@ -21,17 +23,9 @@ def made_up(ticks: int = 240) -> Course:
     """A run of six events that go up and down together."""
     rng = np.random.default_rng(0)
     level = np.abs(np.cumsum(rng.normal(0, 0.05, ticks))) + 1
-    share = np.array([5e4, 1e5, 3e3, 1e5, 4e2, 2e2])
-    events = (
-        "DATA_MEM_REFS",
-        "INST_RETIRED",
-        "DCU_LINES_IN",
-        "CPU_CLK_UNHALTED",
-        "L2_LD_I_STATE",
-        "L2_ST_I_STATE",
-    )
+    share = np.array([5e4, 3e3, 8e4, 2e2, 6e2, 1e5])
     counts = np.floor(level[:, None] * share * rng.uniform(0.9, 1.1, (ticks, 6)))
-    return Course(events, counts, 1e-4)
+    return Course(SIX_EVENTS, counts, 1e-4)
 
 
 def test_the_table_has_the_published_events() -> None:
@@ -73,6 +67,24 @@ def test_derived_metrics_stay_possible() -> None:
     rows = list(derived_rows("made up", made_up()))
     assert len(rows) == 4
     assert all(isinstance(row.ours, str) and row.ours.endswith("%") for row in rows)
+
+
+def test_the_sets_are_those_of_table_6_2() -> None:
+    assert [event for events in SETS for event in events] == list(SIX_EVENTS)
+
+
+def test_an_event_that_ends_before_the_judged_ticks_is_said_to_have_nothing_to_follow() -> None:
+    run = made_up()
+    counts = run.counts.copy()
+    counts[:, SIX_EVENTS.index("IFU_IFETCH_MISS")] = 0
+    counts[0, SIX_EVENTS.index("IFU_IFETCH_MISS")] = 5
+    fetched_once = replace(run, counts=counts)
+    missed = next(row for row in register_rows(fetched_once) if "IFETCH_MISS" in row.quantity)
+    assert (missed.ours, missed.verdict) == ("nothing to follow", Verdict.NOT_REPRODUCED)
+    assert missed.note.startswith("5 in the whole run")
+    rate, *others = derived_rows("made up", fetched_once)
+    assert (rate.ours, rate.verdict) == ("nothing to tell", Verdict.NOT_REPRODUCED)
+    assert all(isinstance(row.ours, str) and row.ours.endswith("%") for row in others)
 
 
 def test_crossings_lie_between_what_was_tried() -> None:

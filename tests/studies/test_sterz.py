@@ -94,6 +94,10 @@ def test_lines_through_counts_have_sign_and_fit() -> None:
 
 def test_more_threads_than_cores_add_less() -> None:
     values = sorting.sweep("64KiB", 0)
+    assert values["atomics"].tolist() == [5.0 * threads for threads in sorting.THREADS]
+    assert values["atomic_cycles"][-1] > values["atomic_cycles"][0] > 0
+    locked, *_ = sorting.line_rows(values)
+    assert "+5 a thread, R2 1.00, as follows from the program" in locked.note
     rows = list(sorting.knee_rows(values, {row.event: row for row in sorting.modelled(values)}))
     assert rows[1].verdict is SHAPE
     assert rows[3].ours == "4.0, 4.0"
@@ -121,5 +125,6 @@ def test_whole_study_says_what_it_says_in_the_documentation() -> None:
     assert verdicts["cycles with pending L1-miss loads"] is SHAPE
     assert verdicts["L3 accesses"] is SHAPE
     assert verdicts["taken conditional branches"] is NOT
+    assert verdicts["L1D-locked cycles"] is NOT
     planted = [row for row in findings.rows if row.id == "E5"]
     assert all(row.verdict is Verdict.REPRODUCED for row in planted)

@@ -50,6 +50,7 @@ An instruction that makes several references has all but the first continue it.
 _CYCLES = {
     "cycles": "ticks",
     "stall_cycles": "stall_ticks",
+    "atomic_cycles": "atomic_ticks",
     "l1_pending_cycles": "l1_pending_ticks",
     "l2_pending_cycles": "l2_pending_ticks",
 }

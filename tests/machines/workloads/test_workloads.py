@@ -264,6 +264,19 @@ def test_balancing_by_nonzeros_or_chunks_evens_out_skewed_rows() -> None:
         assert max(even) < 1.5 * min(even)
 
 
+def test_threads_of_a_sort_meet_on_one_line_that_they_change_by_atomics() -> None:
+    program = build("parallel-sort", {"size": "4KiB", "threads": "3"})
+    line = next(each for each in program.ranges if each.name == "barrier")
+    for feed in program.feeds:
+        ops = drained(feed)
+        barriers = np.flatnonzero(ops["code"] == Code.BARRIER)
+        assert len(barriers) == 5
+        assert (ops["code"][barriers - 1] == Code.ATOMIC).all()
+        assert (ops["code"][barriers + 1] == Code.LOAD).all()
+        touched = ops["value"][np.concatenate([barriers - 1, barriers + 1])]
+        assert set(touched // 64) == {line.start // 64}
+
+
 def test_false_sharing_puts_counters_of_threads_into_one_line() -> None:
     lines = []
     for spacing in ("8", "64"):

@@ -65,7 +65,14 @@ def quicksort(log: Log, keys: list[int], base: int, low: int, high: int, site: i
     quicksort(log, keys, base, low, j + 1, site)
 
 
-def _generate(threads: list[Log], v: Values, count: int, base: int) -> list[int]:
+def _meet(log: Log, v: Values, at: Places) -> None:
+    """Count down, wait until all have, and look at the generation."""
+    log.atomic(at["barrier"], 4, 8)
+    log.barrier(v["threads"])
+    log.load(at["barrier"] + 4, 4, 8, waits=True)
+
+
+def _generate(threads: list[Log], v: Values, count: int, at: Places) -> list[int]:
     keys: list[int] = []
     parallel = v["generate"] == "parallel"
     for t, log in enumerate(threads):
@@ -76,9 +83,9 @@ def _generate(threads: list[Log], v: Values, count: int, base: int) -> list[int]
             keys.append(state)
             if v["generate"] != "none":
                 log.emit(Code.MULTIPLY, 1, 1)
-                log.store(base + 4 * i, 4, 1)
+                log.store(at["keys"] + 4 * i, 4, 1)
                 log.turn(i + 1 < mine.stop, 1, 2)
-        log.barrier(v["threads"])
+        _meet(log, v, at)
     return keys
 
 
@@ -141,7 +148,7 @@ def _merge(
 
 def parallel_sort(v: Values, at: Places, stride: int) -> list[Log]:
     count, threads = v["size"] // 4, logs(v)
-    keys = _generate(threads, v, count, at["keys"])
+    keys = _generate(threads, v, count, at)
     expected = sorted(keys)
     parts = [part(count, v["threads"], t) for t in range(v["threads"])]
     samples: list[int] = []
@@ -155,11 +162,11 @@ def parallel_sort(v: Values, at: Places, stride: int) -> list[Log]:
             log.store(at["samples"] + 4 * len(samples), 4, 3)
             samples.append(keys[chosen])
             log.turn(k + 1 < SAMPLES, 3, 2)
-        log.barrier(v["threads"])
+        _meet(log, v, at)
     quicksort(threads[0], samples, at["samples"], 0, len(samples), 4)
     result: list[int] = []
     for t, log in enumerate(threads):
-        log.barrier(v["threads"])
+        _meet(log, v, at)
         low, high = t * SAMPLES, (t + 1) * SAMPLES
         if t > 0:
             log.load(at["samples"] + 4 * low, 4, 5, waits=True)
@@ -176,12 +183,12 @@ def parallel_sort(v: Values, at: Places, stride: int) -> list[Log]:
             log.turn(number + 1 < v["threads"], 5, 3)
         first = len(result)
         result += _merge(log, keys, v, at, ways, first)
-        log.barrier(v["threads"])
+        _meet(log, v, at)
         for i in range(first, len(result)):
             log.load(at["merged"] + 4 * i, 4, 7)
             log.store(at["keys"] + 4 * i, 4, 7)
             log.turn(i + 1 < len(result), 7)
-        log.barrier(v["threads"])
+        _meet(log, v, at)
     assert result == expected
     return threads
 

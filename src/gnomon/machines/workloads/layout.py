@@ -161,7 +161,8 @@ def _parallel_sort(v: Integers) -> Layout:
     if keys < v["threads"]:
         raise MisfitError("threads", f"must not be above the number of keys, which is {keys}")
     _keepable("size", keys, "keys")
-    return Layout({"keys": 4 * keys, "merged": 4 * keys, "samples": 64 * v["threads"]})
+    samples = 64 * v["threads"]
+    return Layout({"keys": 4 * keys, "merged": 4 * keys, "samples": samples, "barrier": 64})
 
 
 def _spmv(whole: dict[str, int], real: dict[str, float]) -> Layout:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from gnomon.analysis.estimate.kalman import BlockKalman
 from gnomon.studies.manzke.machine import (
     ASSIGNMENT,
+    FEW_FETCHES,
     SCALE,
     SETS,
     Course,
@@ -44,11 +46,12 @@ def register_rows(found: Course) -> Iterator[Row]:
         "2 and 4",
         f"2 and {len(found.events) - 2}",
         true=len(found.events) == 6,
-        note=f"{len(found.counts)} ticks of 0.1 ms, each taken for one of 40 ms; caches "
-        f"1/{SCALE}; fetches are not modelled, so other events stand for those of the IFU",
+        note=f"{len(found.counts)} ticks of 0.1 ms, each taken for one of 40 ms; data "
+        f"cache and L2 1/{SCALE}; IFU_IFETCH counts when another line of code is entered",
     )
     for at, event in enumerate(found.events):
-        if math.isnan(first[at]):
+        if np.isnan(first[at]):
+            yield _nothing_to_follow(event, int(found.counts[:, at].sum()))
             continue
         yield holds(
             "E7",
@@ -57,15 +60,29 @@ def register_rows(found: Course) -> Iterator[Row]:
             f"{first[at]:.1%}",
             "no more than hold's",
             true=bool(first[at] <= hold[at]),
-            note=f"hold {hold[at]:.1%}; parameters learned on the way",
+            note=f"hold {hold[at]:.1%}; {found.counts[:, at].mean():,.1f} a tick; "
+            "parameters learned on the way",
         )
+    judged = int(np.isfinite(first).sum())
     for name, each in everyone.items():
         ratio = over(each, hold)
         yield holds(
             "E7",
-            f"{name}: error over that of hold, six events",
+            f"{name}: error over that of hold, {judged} events",
             None,
             f"{ratio:.2f}",
             "at most 1",
             true=ratio <= 1,
         )
+
+
+def _nothing_to_follow(event: str, total: int) -> Row:
+    return holds(
+        "E7",
+        f"{event}: error of the published model, unread ticks",
+        "follows",
+        "nothing to follow",
+        "no more than hold's",
+        true=False,
+        note=f"{total} in the whole run, none in the ticks that are judged: {FEW_FETCHES}",
+    )
