@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +79,34 @@ def test_bad_options_are_explained(
 def test_a_missing_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "estimate", "--data", str(tmp_path / "none")]) == 2
     assert "none' is not a folder" in capsys.readouterr().err
+
+
+def test_a_killed_bench_leaves_no_process(data: Path) -> None:
+    source = (data / "small" / "one.csv").read_text()
+    for number in range(60):
+        (data / "small" / f"more{number}.csv").write_text(source)
+    arguments = ["bench", "estimate", "--data", str(data), "--jobs", "2"]
+    bench = subprocess.Popen(
+        [sys.executable, "-m", "gnomon.cli", *arguments], stdout=subprocess.DEVNULL
+    )
+    children = Path(f"/proc/{bench.pid}/task/{bench.pid}/children")
+    workers: list[str] = []
+    deadline = time.monotonic() + 30
+    while len(workers) < 2 and time.monotonic() < deadline:
+        workers = children.read_text().split()
+        time.sleep(0.02)
+    time.sleep(0.5)  # for them to be set up
+    bench.kill()
+    bench.wait()
+    while any(_is_at_work(worker) for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(workers) == 2
+    assert not any(_is_at_work(worker) for worker in workers)
+
+
+def _is_at_work(process: str) -> bool:
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_short_files_are_counted_and_left_out(

@@ -137,7 +137,7 @@ class RatePerFixed(Filling):
             return filled
         base = seen.fixed[before, self._fixed]
         now = wanted.fixed[:, self._fixed]
-        filled *= np.where(base > 0, now / np.maximum(base, 1e-300), 1.0)
+        filled *= np.divide(now, base, out=np.ones(len(base)), where=base > 0)
         return filled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ def _carried_out(
             series = data_sets[work.data_set].series[work.file]
             yield work, _carry_out(series, work.entry, seed)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_end_with, initargs=(os.getpid(),)) as pool:
         running: dict[Future[list[EventScore] | FileExtras], Work] = {}
         try:
             for work in works:
@@ -129,6 +130,17 @@ def _carried_out(
                 yield running[future], future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it does, however that comes to pass."""
+    import ctypes
+    import signal
+
+    set_death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
+    if os.getppid() != parent:  # it was too late to ask
+        os._exit(1)
 
 
 def _data_set_score(
