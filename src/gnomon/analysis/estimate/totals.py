@@ -35,6 +35,9 @@ _TOGETHER = 3
 _FEWEST = 4
 """With fewer readings than this there is nothing to choose by."""
 
+_GAIN = 0.5
+"""A predictor is taken if its squared error is below this share of that of the mean rate."""
+
 _MOST = 4000
 """More readings than this are not needed as examples."""
 
@@ -109,7 +112,10 @@ def _best(predictors: list[Predictor], rates: Array, weights: Array) -> Predicto
         (np.mean([h for h, _ in best[:n]], axis=0), np.mean([p for _, p in best[:n]], axis=0))
         for n in range(2, len(best) + 1)
     ]
-    return min([best[0], *means], key=error)
+    chosen = min([best[0], *means], key=error)
+    # The mean rate is the first. Among many, one is better by luck, above all with few bursts.
+    lucky = np.count_nonzero(rates) < _FEWEST or error(chosen) > _GAIN * error(predictors[0])
+    return predictors[0] if lucky else chosen
 
 
 def _interval(total: float, deviation: float, known: float, counts: Array) -> tuple[float, float]:
