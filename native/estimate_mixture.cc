@@ -12,6 +12,19 @@ constexpr size_t kErrorsKept = 200;
 constexpr double kLeastSpread = 1e-4;
 constexpr double kSlowest = 1e-3;  // how fast the spread of the fixed counters may follow them
 
+// Whether a reading that surprised stands for its rotation. It does so as nothing else is known;
+// if its event was read less than a rotation before or after it, and that was as foreseen, then
+// what surprised did not last for a rotation.
+bool stands_for_rotation(const Readings& readings, const Allowed& allowed, size_t own,
+                         int64_t rotation_rows) {
+    const auto denies = [&](size_t i) {
+        return i >= allowed.first && i < allowed.last && !allowed.hides(i) &&
+               readings.surprises[i] == 0 &&
+               std::abs(readings.rows[i] - readings.rows[own]) < rotation_rows;
+    };
+    return !denies(own - 1) && !denies(own + 1);
+}
+
 }  // namespace
 
 Place Rows::add(const double* fixed, bool ends_rotation) {
@@ -28,13 +41,17 @@ Place Rows::add(const double* fixed, bool ends_rotation) {
     }
     last_ = place.logs;
     ++row_;
-    rotation_ += ends_rotation;
+    if (ends_rotation) {
+        ++rotation_;
+        rotation_rows_ = row_ - begun_;
+        begun_ = row_;
+    }
     return place;
 }
 
 Place Rows::next() const {
     const size_t width = mean_.size();
-    Place place{row_, rotation_, std::vector<double>(width, 0.0),
+    Place place{row_, rotation_, rotation_rows_, std::vector<double>(width, 0.0),
                 std::vector<double>(kContext * width, kUnknown)};
     for (size_t f = 0; f < width && !last_.empty(); ++f) {
         place.logs[kBefore * width + f] = last_[kHere * width + f];
@@ -89,7 +106,8 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
             std::abs(readings.rows[i] - place.row) < std::abs(readings.rows[own] - place.row))
             own = i;
     }
-    if (own != SIZE_MAX) value += readings.surprises[own] * (readings.values[own] - value);
+    if (own != SIZE_MAX && stands_for_rotation(readings, allowed, own, place.rotation_rows))
+        value += readings.surprises[own] * (readings.values[own] - value);
     double apart = 0, all = 0;
     for (const auto& [guess, weight] : sorting_) {
         apart += weight * std::abs(guess - value);

@@ -82,6 +82,7 @@ class Rows {
     std::vector<int64_t> seen_;
     std::vector<double> last_;  // kContext x fixed counters of the newest row
     int64_t row_ = 0, rotation_ = 0;
+    int64_t begun_ = 0, rotation_rows_ = 0;  // where this rotation began; rows of the one before
 };
 
 // The readings of one event and what was learnt from hiding them.

@@ -19,6 +19,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct Place {
     int64_t row = 0;
     int64_t rotation = 0;
+    int64_t rotation_rows = 0;  // how many rows the rotation before had, 0 if it is the first
     std::vector<double> fixed;  // counts of the fixed counters in the row
     std::vector<double> logs;   // kContext x fixed counters, logarithms, NaN where not known
 };
@@ -33,6 +34,7 @@ struct Readings {
     void add(const Place& place, double value) {
         rows.push_back(place.row);
         rotations.push_back(place.rotation);
+        rotation_rows.push_back(place.rotation_rows);
         values.push_back(value);
         surprises.push_back(0);
         for (size_t f = 0; f < fixed.size(); ++f) fixed[f].push_back(place.fixed[f]);
@@ -54,6 +56,7 @@ struct Readings {
         };
         shorten(rows);
         shorten(rotations);
+        shorten(rotation_rows);
         shorten(values);
         shorten(surprises);
         for (auto& column : fixed) shorten(column);
@@ -61,7 +64,7 @@ struct Readings {
     }
 
     Place place(size_t i) const {
-        Place place{rows[i], rotations[i], {}, {}};
+        Place place{rows[i], rotations[i], rotation_rows[i], {}, {}};
         for (const auto& column : fixed) place.fixed.push_back(column[i]);
         for (const auto& column : logs) place.logs.push_back(column[i]);
         return place;
@@ -70,6 +73,7 @@ struct Readings {
     size_t fixed_count;
     std::vector<int64_t> rows;
     std::vector<int64_t> rotations;
+    std::vector<int64_t> rotation_rows;
     std::vector<double> values;
     std::vector<double> surprises;  // from 0, as foreseen, to 1, unlike anything before
     std::vector<std::vector<double>> fixed;

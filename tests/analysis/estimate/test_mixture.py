@@ -144,6 +144,20 @@ def test_a_reading_unlike_anything_before_stands_for_its_rotation() -> None:
     assert (estimates.mean[76:] < 5100).all()
 
 
+@pytest.mark.parametrize(("read_in", "stands_for"), [([73], 4), ([71, 73], 1)])
+def test_a_surprise_stands_for_itself_beside_a_reading_as_foreseen(
+    read_in: list[int], stands_for: int
+) -> None:
+    counts: Array = np.random.default_rng(3).normal(100.0, 20.0, (80, 4)).round()
+    counts[73, 0] = 5000.0
+    taken = in_turn(counts, np.full((80, 1), 1e6))
+    read = taken.counts.copy()
+    read[68:76] = np.nan
+    read[read_in, 0] = counts[read_in, 0]
+    estimates = causal(AnalogueMixture(), dataclasses.replace(taken, counts=read))
+    assert (estimates.mean[72:76, 0] > 4000).sum() == stands_for
+
+
 def test_without_fixed_counters_counts_follow_the_length_of_ticks() -> None:
     seconds = np.tile([1.0, 1.0, 4.0, 4.0, 1.0, 1.0, 2.0], 40)
     counts = np.round(seconds[:, None] * [1000.0, 70.0, 5e6])

@@ -30,6 +30,7 @@ def is_count(value: float) -> bool:
 class Place:
     row: int
     rotation: int
+    rotation_rows: int
     fixed: list[float]
     logs: list[list[float]]  # context x fixed counter
 
@@ -48,6 +49,8 @@ class Rows:
     width: int
     places: list[Place] = field(default_factory=list)
     rotation: int = 0
+    rotation_rows: int = 0
+    begun: int = 0
 
     def __post_init__(self) -> None:
         self.mean = [0.0] * self.width
@@ -58,7 +61,8 @@ class Rows:
         unknown = [NAN] * self.width
         last = self.places[-1].logs if self.places else [unknown] * 4
         logs = [list(last[BEFORE]), list(last[HERE]), list(unknown), list(unknown)]
-        return Place(len(self.places), self.rotation, [0.0] * self.width, logs)
+        row = len(self.places)
+        return Place(row, self.rotation, self.rotation_rows, [0.0] * self.width, logs)
 
     def add(self, fixed: Sequence[float], ends: bool) -> Place:
         place = self.next()
@@ -74,7 +78,10 @@ class Rows:
         if self.places:
             self.places[-1].logs[AFTER] = list(place.logs[HERE])
         self.places.append(place)
-        self.rotation += ends
+        if ends:
+            self.rotation += 1
+            self.rotation_rows = len(self.places) - self.begun
+            self.begun = len(self.places)
         return place
 
     def spread(self) -> list[float]:
@@ -326,6 +333,14 @@ def surprise(error: float, largest: float) -> float:
     return min(max((error / largest - SURPRISING) / (UNHEARD_OF - SURPRISING), 0.0), 1.0)
 
 
+def stands_for_rotation(allowed: Allowed, own: int, rotation_rows: int) -> bool:
+    """Whether no reading as foreseen was less than a rotation away from one that surprised."""
+    usable = allowed.usable()
+    beside = [allowed.readings[i] for i in (own - 1, own + 1) if i in usable]
+    row = allowed.readings[own].place.row
+    return all(each.surprise != 0 or abs(each.place.row - row) >= rotation_rows for each in beside)
+
+
 def estimate(
     allowed: Allowed, place: Place, spread: list[float], weights: list[float], usual: float
 ) -> tuple[float, float, list[float]]:
@@ -336,15 +351,16 @@ def estimate(
     rows = [reading.place.row for reading in allowed.readings]
     right = bisect_left(rows, place.row, allowed.first, allowed.last)
     own = [
-        allowed.readings[i]
+        i
         for i in (right, right - 1)
         if allowed.first <= i < allowed.last
         and i not in allowed.hidden
         and allowed.readings[i].place.rotation == place.rotation
     ]
     if own:
-        best = min(own, key=lambda reading: abs(reading.place.row - place.row))
-        value += best.surprise * (best.value - value)
+        best = min(own, key=lambda i: abs(rows[i] - place.row))
+        if stands_for_rotation(allowed, best, place.rotation_rows):
+            value += allowed.readings[best].surprise * (allowed.readings[best].value - value)
     apart = sum(weight * abs(each - value) for each, weight in pairs)
     return value, apart / sum(weights) + usual, guesses.values
 

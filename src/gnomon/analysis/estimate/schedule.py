@@ -100,9 +100,11 @@ class Chosen:
 
     LONGEST = 3  # rotations that a set may wait
     MEMORY = 64  # readings of an event that are looked back at
-    ERROR, STATE = 0.5, 0.5  # exponents: 1 would starve calm events for restless ones
+    ERROR, STATE = 0.15, 0.75  # exponents: 1 would starve calm events for restless ones
     CHANCE = 0.5
     FLOOR, CEILING = 0.05, 2.0  # of an error relative to the event's mean
+    SURPRISING = 3.0  # times the usual error of its event
+    AGAIN = 1.0  # rotations for which an event is taken to have waited after a surprise
     NEAR = 0.1  # the distance of a state that counts as none
     LEARNING = 0.1
 
@@ -123,6 +125,7 @@ class Chosen:
         self._errors = np.zeros(events)
         self._means = np.zeros(events)
         self._last = np.full(events, -1)
+        self._surprised = np.zeros(events, dtype=bool)  # by the last reading
         self._centre = np.zeros(fixed)
         self._usual = np.zeros(fixed)  # how far states usually are from their centre
         self._state = np.zeros(fixed)
@@ -156,6 +159,8 @@ class Chosen:
 
         # What was just read has nothing to tell.
         ages = (self._tick - self._last).astype(float) - 1
+        # Unless it surprised: it tells of itself alone, and not what was there before and after.
+        ages += self.AGAIN * len(self._sets) * self._surprised
         relative = np.divide(
             self._errors, self._means, out=np.zeros_like(self._errors), where=self._means > 0
         )
@@ -200,8 +205,9 @@ class Chosen:
             guess = self._values[event, (times - 1) % self.MEMORY]
             if len(self._state):
                 guess = self._values[event, np.argmin(self._far(self._states[event, :kept]))]
-            rate = max(self.LEARNING, 1 / times)
-            self._errors[event] += (abs(value - guess) - self._errors[event]) * rate
+            error = abs(value - guess)
+            self._surprised[event] = error > self.SURPRISING * self._errors[event]
+            self._errors[event] += (error - self._errors[event]) * max(self.LEARNING, 1 / times)
         self._means[event] += (value - self._means[event]) * max(self.LEARNING, 1 / (times + 1))
         place = times % self.MEMORY
         self._states[event, place], self._values[event, place] = self._state, value
