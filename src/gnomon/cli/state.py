@@ -75,6 +75,13 @@ def _add_observing_options(parser: argparse.ArgumentParser) -> None:
         help="how much an event or a metric matters to the order (1)",
     )
     parser.add_argument("--model", metavar="NAME", default="default", help="what estimates")
+    parser.add_argument(
+        "--calibration",
+        metavar="REC",
+        action="append",
+        default=[],
+        help="earlier runs, recorded over time, to learn from before; may be repeated",
+    )
     add_machine_options(parser)
     parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
     parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")
@@ -148,6 +155,7 @@ def _observe(
         order=options.order or ORDER,
         weights=dict(map(_weight, options.weight)),
         model=options.model,
+        calibration=options.calibration,
         output=output,
         overwrite=getattr(options, "force", False),
         source=machine_source(options),

@@ -134,12 +134,13 @@ class Gatherer(Keeper):
         *,
         usual: float | None = None,
         apart: bool = False,
+        calibration: Readings | None = None,
     ) -> None:
         super().__init__(layout)
         self._aside = Aside() if apart else None
         self.seen = _nothing(len(layout))  # which events were read at least once
         self.taken = 0.0  # seconds of processor time that estimating and recording took
-        self._filter = model.begin(layout)
+        self._filter = model.begin(layout, calibration)
         self._writer = writer
         self._ticks: list[Tick] = []
         self._times: list[int] = []

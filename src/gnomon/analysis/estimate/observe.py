@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.estimate.calibration import calibration_of
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
 from gnomon.analysis.estimate.metrics import MetricState, bound_metrics, metrics_now
 from gnomon.analysis.estimate.models import find_model
@@ -92,6 +93,7 @@ def observe(
     order: str = ORDER,
     weights: Mapping[str, float] | None = None,
     model: str | Model = "default",
+    calibration: Sequence[str | os.PathLike[str]] = (),
     seed: int = 1,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -104,8 +106,9 @@ def observe(
     counts by default. Sets of events take turns, one an `interval` of 20 ms (on a simulated machine
     20 us of its time). `always` names the events that are counted all the time; without it
     they are chosen. `registers` limits how many others are counted at a time. `order` says
-    which set comes next, and `weights` how much events matter to it. With `output` readings
-    and estimates are recorded there.
+    which set comes next, and `weights` how much events matter to it. `calibration` names
+    recordings of earlier runs, read over time, for the model to begin with. With `output`
+    readings and estimates are recorded there.
     """
     target = as_target(command)
     source = find_source(source or "perf") if source is None or isinstance(source, str) else source
@@ -114,6 +117,7 @@ def observe(
     weighed = weights_of_events(weights or {}, source, target, sets)
     chooser = find_order(order, sets.layout, seed=seed, weights=weighed)
     chosen = find_model(model) if isinstance(model, str) else model
+    known = calibration_of(calibration, sets.layout, step / 1e9) if calibration else None
     provenance = replace(
         source.provenance(target),
         interval=step,
@@ -132,7 +136,9 @@ def observe(
                 RecordingWriter(output, provenance, infos, overwrite=overwrite)
             )
         real_time = not source.simulated and on_tick is None
-        gathered = Gatherer(sets.layout, chosen, writer, usual=step / 1e9, apart=real_time)
+        gathered = Gatherer(
+            sets.layout, chosen, writer, usual=step / 1e9, apart=real_time, calibration=known
+        )
         limit = (
             parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
         )

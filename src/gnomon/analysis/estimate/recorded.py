@@ -111,7 +111,12 @@ def readings_of(columns: dict[str, Array], always: tuple[str, ...], start: int) 
     kinds = {frozenset(group) for time, group in together.items() if time != last}
     events = tuple(name for name in names if name not in always)
     sets = tuple(() for _ in kinds) or ((),)
-    return _readings(columns, Layout(events, fixed, sets), start)[1]
+    return tick_readings(columns, Layout(events, fixed, sets), start)
+
+
+def tick_readings(columns: dict[str, Array], layout: Layout, start: int) -> Readings:
+    """Return the readings of a run, of which events in the layout may be missing."""
+    return _readings(columns, layout, start)[1]
 
 
 def _run(recording: Recording, run: int | None) -> RunInfo:

@@ -35,9 +35,6 @@ _TOGETHER = 3
 _FEWEST = 4
 """With fewer readings than this there is nothing to choose by."""
 
-_GAIN = 0.5
-"""A predictor is taken if its squared error is below this share of that of the mean rate."""
-
 _MOST = 4000
 """More readings than this are not needed as examples."""
 
@@ -113,9 +110,20 @@ def _best(predictors: list[Predictor], rates: Array, weights: Array) -> Predicto
         for n in range(2, len(best) + 1)
     ]
     chosen = min([best[0], *means], key=error)
-    # The mean rate is the first. Among many, one is better by luck, above all with few bursts.
-    lucky = np.count_nonzero(rates) < _FEWEST or error(chosen) > _GAIN * error(predictors[0])
-    return predictors[0] if lucky else chosen
+    if np.count_nonzero(rates) < _FEWEST:
+        return predictors[0]
+    # The mean rate is the first. Among many, one is better by luck: its gain must exceed what
+    # chance makes of so few readings that matter, which are few where bursts are.
+    certain = 1 - 1 / np.sqrt(_readings_that_matter(rates))
+    return chosen if error(chosen) <= certain * error(predictors[0]) else predictors[0]
+
+
+def _readings_that_matter(rates: Array) -> float:
+    """Return how many readings make up the variance: all if they scatter alike, one for a burst."""
+
+    squares = (rates - rates.mean()) ** 2
+    whole = float(squares.sum())
+    return whole**2 / float((squares**2).sum()) if whole > 0 else float(len(rates))
 
 
 def _interval(total: float, deviation: float, known: float, counts: Array) -> tuple[float, float]:
