@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -47,16 +48,17 @@ class Calls(RuleBasedStateMachine):
         self.total: dict[str, int] = {}  # since the start, whatever was reset
         self.started_with: dict[str, int] = {}  # thresholds of the run
 
+    @abstractmethod
     def make_source(self) -> Source:
-        raise NotImplementedError
+        """Return what counts."""
 
+    @abstractmethod
     def happen(self, amount: int) -> dict[str, int]:
         """Make events happen and return how many of each."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compare(self, values: dict[str, int | None]) -> None:
         """Check what was read against what happened."""
-        raise NotImplementedError
 
     def refused(self, call: Callable[[], T], kind: type[GnomonError]) -> None:
         with pytest.raises(kind):

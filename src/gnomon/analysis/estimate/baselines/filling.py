@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,14 +55,14 @@ class Seen(Rows):
         return np.minimum(np.searchsorted(self.rows, wanted.rows), len(self.rows) - 1)
 
 
-class Filling:
+class Filling(ABC):
     """A model that fills the rows between readings, each event on its own."""
 
     name = ""
 
+    @abstractmethod
     def fill(self, seen: Seen, wanted: Rows) -> Array:
         """Return the event's count in each of these rows; there is at least one reading."""
-        raise NotImplementedError
 
     def begin(self, layout: Layout, calibration: Readings | None = None) -> Filter:
         """A filter that starts without readings: calibrations teach a baseline nothing."""

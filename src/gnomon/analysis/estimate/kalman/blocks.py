@@ -7,23 +7,17 @@ are given. Equations and what was corrected in them: docs/explanation/kalman.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.kalman.history import History, Rows
+from gnomon.analysis.estimate.kalman.learned import LearnedKalman
 from gnomon.analysis.estimate.kalman.showing import Shown
 from gnomon.analysis.estimate.kalman.transforms import Transform
-from gnomon.analysis.estimate.kalman.turns import in_turns
-from gnomon.analysis.estimate.model import Estimates, Filter, Layout, Readings, Tick
+from gnomon.analysis.estimate.model import Estimates, Layout, Readings, Tick
 
 if TYPE_CHECKING:
     from gnomon._native import AdaptiveBlock as Kernel
-
-MEMORY = 60.0
-"""Readings of an event over which parameters are learned."""
-
-FOREVER = 1e12
-"""A memory that forgets nothing: for runs that are over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,7 @@ class Parameters:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockKalman:
+class BlockKalman(LearnedKalman):
     """Independent events.
 
     With `as_published`, sigma and beta of the readings drive the derivative of the integrated
@@ -48,31 +42,15 @@ class BlockKalman:
     name: str
     kind: str
     transform: Transform = Transform.SQUARE_ROOT
-    memory: float = MEMORY
     gate: float = 0.0
     patience: int = 1
     as_published: bool = False
     unbiased: bool = False
     parameters: Mapping[str, Parameters] | None = None
 
-    def begin(self, layout: Layout, calibration: Readings | None = None) -> Filter:
-        """A filter; a calibration teaches it parameters."""
-        return self._begin(layout, calibration)
-
-    def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
-        """Every tick from the whole run, with the parameters of the whole run."""
-        if not len(readings):
-            return Estimates.nothing(len(readings.layout))
-        filter_ = replace(self, memory=FOREVER)._begin(readings.layout, calibration)
-        for row in range(len(readings)):
-            filter_.push(readings.tick(row))
-        return filter_.smoothed(readings)
-
-    def _begin(self, layout: Layout, calibration: Readings | None) -> BlockKalmanFilter:
-        filter_ = BlockKalmanFilter(self, layout)
-        for tick in in_turns(calibration) if calibration is not None else ():
-            filter_.push(tick)
-        return filter_
+    def blank(self, layout: Layout) -> BlockKalmanFilter:
+        """Return a filter that has seen nothing yet."""
+        return BlockKalmanFilter(self, layout)
 
 
 class BlockKalmanFilter:

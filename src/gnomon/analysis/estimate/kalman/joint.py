@@ -7,15 +7,14 @@ by their running errors, is left to that one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.estimate.kalman.blocks import FOREVER, MEMORY
 from gnomon.analysis.estimate.kalman.history import History, Rows
+from gnomon.analysis.estimate.kalman.learned import LearnedKalman
 from gnomon.analysis.estimate.kalman.showing import Shown
 from gnomon.analysis.estimate.kalman.transforms import Transform
-from gnomon.analysis.estimate.kalman.turns import in_turns
-from gnomon.analysis.estimate.model import Estimates, Filter, Layout, Readings, Tick
+from gnomon.analysis.estimate.model import Estimates, Layout, Readings, Tick
 
 if TYPE_CHECKING:
     from gnomon._native import AdaptiveJoint, AdaptiveLowRank
@@ -31,32 +30,16 @@ _ROOM = 20_000_000  # numbers of covariances kept while a run is smoothed
 
 
 @dataclass(frozen=True, slots=True)
-class JointKalman:
+class JointKalman(LearnedKalman):
     """Random walks that share the fixed counters, with what each leaves unexplained."""
 
     name: str = "joint-random-walk"
     transform: Transform = Transform.SQUARE_ROOT
-    memory: float = MEMORY
     unbiased: bool = False
 
-    def begin(self, layout: Layout, calibration: Readings | None = None) -> Filter:
-        """A filter; a calibration teaches it parameters."""
-        return self._begin(layout, calibration)
-
-    def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:
-        """Every tick from the whole run, with the parameters of the whole run."""
-        if not len(readings):
-            return Estimates.nothing(len(readings.layout))
-        filter_ = replace(self, memory=FOREVER)._begin(readings.layout, calibration)
-        for row in range(len(readings)):
-            filter_.push(readings.tick(row))
-        return filter_.smoothed(readings)
-
-    def _begin(self, layout: Layout, calibration: Readings | None) -> JointKalmanFilter:
-        filter_ = JointKalmanFilter(self, layout)
-        for tick in in_turns(calibration) if calibration is not None else ():
-            filter_.push(tick)
-        return filter_
+    def blank(self, layout: Layout) -> JointKalmanFilter:
+        """Return a filter that has seen nothing yet."""
+        return JointKalmanFilter(self, layout)
 
 
 class JointKalmanFilter:
