@@ -7,13 +7,10 @@ the same state. What scale costs is CPU time.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -21,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness.peers import peer_python
+from benchmarks.harness.peers import Ask, peer_program
 from benchmarks.harness.result import (
     Benchmark,
     Effort,
-    FailedError,
     Judged,
     MissingError,
     Note,
@@ -34,7 +30,6 @@ from benchmarks.harness.result import (
     Target,
 )
 from benchmarks.harness.statistics import paired_ratio, quartiles
-from benchmarks.harness.tools import PROGRAMS
 from gnomon import _native
 
 _ROUNDS = 15
@@ -47,7 +42,6 @@ _SHARE = 0.001 * _DT  # of a core, at 50 Hz
 _TICKS = 10_000_000
 
 Floats = NDArray[np.float64]
-Ask = Callable[..., dict[str, Any]]
 
 
 def run(effort: Effort) -> Iterator[Result]:
@@ -270,34 +264,10 @@ def _long(ticks: int) -> Iterator[Result]:
     )
 
 
-@contextmanager
-def _peer() -> Iterator[Ask]:
-    python = peer_python("filterpy", ("filterpy", "numpy", "scipy"))
-    program = PROGRAMS / "filterpy_steps.py"
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [python, program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-
-        def ask(**question: Any) -> dict[str, Any]:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(question) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-            if not line:
-                raise FailedError("filterpy ended before it answered")
-            answer: dict[str, Any] = json.loads(line)
-            return answer
-
-        yield ask
-        process.stdin.close()
+def _peer() -> AbstractContextManager[Ask]:
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    packages = ("filterpy", "numpy", "scipy")
+    return peer_program("filterpy", packages, "filterpy_steps.py", one_thread)
 
 
 BENCHMARK = Benchmark("estimate", "Estimating the state of counters", run)

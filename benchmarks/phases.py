@@ -7,24 +7,19 @@ time, which is what a core of its own would need.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness.peers import peer_python
+from benchmarks.harness.peers import Ask, peer_program
 from benchmarks.harness.result import (
     Benchmark,
     Effort,
-    FailedError,
     Judged,
     MissingError,
     Note,
@@ -34,7 +29,6 @@ from benchmarks.harness.result import (
 )
 from benchmarks.harness.statistics import median_interval, paired_ratio, quartiles
 from benchmarks.harness.timing import interleaved
-from benchmarks.harness.tools import PROGRAMS
 from gnomon import _native
 
 _ROUNDS = 20
@@ -43,14 +37,16 @@ _MOST_SECONDS = 0.050  # of a million points
 _LEAST = 3
 
 Floats = NDArray[np.float64]
-Ask = Callable[..., dict[str, Any]]
 
 
 def run(effort: Effort) -> Iterator[Result]:
     """Time ours alone on a million points, then beside the peers."""
     yield from _million(effort.rounds(_ROUNDS))
     try:
-        with tempfile.TemporaryDirectory(prefix="gnomon-bench-") as folder, _peers() as ask:
+        with (
+            tempfile.TemporaryDirectory(prefix="gnomon-bench-") as folder,
+            peer_program("segmentation", _PACKAGES, "segmentation_peers.py") as ask,
+        ):
             yield from _beside_pwlf(effort.rounds(_ROUNDS), Path(folder), ask)
             yield from _beside_ruptures(effort.rounds(_ROUNDS), Path(folder), ask)
     except MissingError as error:
@@ -88,32 +84,6 @@ def _million(rounds: int) -> Iterator[Result]:
     target = Target(_MOST_SECONDS, Judged.VALUE, strict=True)
     yield Row("1 M points, two free lines", quartiles(times["free"]), target=target)
     yield Row("1 M points, two lines that meet", quartiles(times["hinge"]))
-
-
-@contextmanager
-def _peers() -> Iterator[Ask]:
-    """Yield a function that has a peer do something and returns its answer."""
-    python = peer_python("segmentation", _PACKAGES)
-    script = PROGRAMS / "segmentation_peers.py"
-    with subprocess.Popen(
-        [python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-
-        def ask(**what: Any) -> dict[str, Any]:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(what) + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-            if not answer:
-                raise FailedError(f"{what['peer']} came to no result")
-            found: dict[str, Any] = json.loads(answer)
-            return found
-
-        yield ask
-        process.stdin.close()
 
 
 def _saved(folder: Path, x: Floats, y: Floats) -> str:

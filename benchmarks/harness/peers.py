@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from benchmarks.harness.result import MissingError
+from benchmarks.harness.result import FailedError, MissingError
+from benchmarks.harness.tools import PROGRAMS
+
+Ask = Callable[..., dict[str, Any]]
 
 _ROOT = Path(__file__).resolve().parents[2] / "build" / "peers"
 
@@ -29,3 +36,35 @@ def peer_python(name: str, packages: Sequence[str]) -> Path:
         raise MissingError(f"{', '.join(packages)} could not be installed: {error}") from None
     done.write_text(" ".join(sorted(packages)))
     return python
+
+
+@contextmanager
+def peer_program(
+    name: str, packages: Sequence[str], script: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Ask]:
+    """Yield a function that puts a question to a program of ours that uses a peer's packages.
+
+    Questions and answers are lines of JSON.
+    """
+    with subprocess.Popen(
+        [peer_python(name, packages), PROGRAMS / script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
+        text=True,
+    ) as process:
+        questions, answers = process.stdin, process.stdout
+        assert questions is not None
+        assert answers is not None
+
+        def ask(**question: Any) -> dict[str, Any]:
+            questions.write(json.dumps(question) + "\n")
+            questions.flush()
+            line = answers.readline()
+            if not line:
+                raise FailedError(f"{question.get('peer', name)} ended before it answered")
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+
+        yield ask
+        questions.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
@@ -22,6 +23,7 @@ def case(request: pytest.FixtureRequest) -> SourceCase:
 @pytest.fixture
 def bench(case: SourceCase) -> Iterator[Bench]:
     """The source of the case, and nothing left behind when the test is over."""
+    import_module("numpy")  # starts threads of its own, once
     made = Bench(case, case.make())
     before = traces()
     yield made

@@ -99,44 +99,17 @@ class Snapshot(NamedTuple):
     readings: tuple[Reading, ...]
 
 
-class Counting(Protocol):
-    """A measurement that has been set up: start it, read it, stop it, close it.
-
-    Values in a snapshot are totals since the start and never go backwards. Calls in the
-    wrong order raise StateError. A counting is a context manager and leaves nothing behind.
-    """
+class Opened(Protocol):
+    """What is there of any measurement that has been set up; it leaves nothing behind."""
 
     warnings: list[str]
-
-    def start(self) -> None:
-        """Begin to count; a command begins to run."""
-        ...
-
-    def read(self) -> Snapshot:
-        """Return what was counted since the start."""
-        ...
-
-    def stop(self) -> Snapshot:
-        """Cease to count and return the final values; a command is not waited for."""
-        ...
 
     def close(self) -> None:
         """Give everything back; may be called again."""
         ...
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end of the target; False when the time was over first."""
-        ...
-
-    def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
-        """Start, then yield a snapshot each interval (in ns), the last one when counting stops.
-
-        That is when the target ends or `until` says so.
-        """
-        ...
-
     def interrupt(self, signal: int) -> None:
-        """Pass a signal on to a command that this counting started."""
+        """Pass a signal on to a command that this measurement started."""
         ...
 
     @property
@@ -162,6 +135,37 @@ class Counting(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+class Counting(Opened, Protocol):
+    """A measurement that has been set up: start it, read it, stop it, close it.
+
+    Values in a snapshot are totals since the start and never go backwards. Calls in the
+    wrong order raise StateError. A counting is a context manager and leaves nothing behind.
+    """
+
+    def start(self) -> None:
+        """Begin to count; a command begins to run."""
+        ...
+
+    def read(self) -> Snapshot:
+        """Return what was counted since the start."""
+        ...
+
+    def stop(self) -> Snapshot:
+        """Cease to count and return the final values; a command is not waited for."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the target; False when the time was over first."""
+        ...
+
+    def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
+        """Start, then yield a snapshot each interval (in ns), the last one when counting stops.
+
+        That is when the target ends or `until` says so.
+        """
+        ...
 
 
 class Turn(NamedTuple):
@@ -177,14 +181,12 @@ class Turn(NamedTuple):
     readings: tuple[Reading, ...]
 
 
-class Rotation(Protocol):
+class Rotation(Opened, Protocol):
     """A measurement in which sets of events take turns as they are told to.
 
     Only one set is open to be counted at a time, with what is always on: the kernel never
     has to share out counters by itself.
     """
-
-    warnings: list[str]
 
     def turns(
         self, lengths: Iterator[int], choose: Callable[[], int], until: Callable[[], bool]
@@ -196,38 +198,6 @@ class Rotation(Protocol):
         is that of the set which the rotation was opened with.
         """
         ...
-
-    def interrupt(self, signal: int) -> None:
-        """Pass a signal on to a command that this rotation started."""
-        ...
-
-    def close(self) -> None:
-        """Give everything back; may be called again."""
-        ...
-
-    @property
-    def requests(self) -> tuple[Request, ...]:
-        """What is counted or was refused, with the modifiers that it was opened with."""
-        ...
-
-    @property
-    def refused(self) -> tuple[Reading, ...]:
-        """A reading without value for each event that cannot be counted, saying why."""
-        ...
-
-    @property
-    def exit_status(self) -> int | None:
-        """How the command ended, as a shell would say it; None while it runs or without one."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
 
 
 @runtime_checkable
