@@ -14,8 +14,11 @@
 #include "known_loop.hh"
 #include "engine_bindings.hh"
 #include "machine_bindings.hh"
+#include "message_bindings.hh"
 #include "program_bindings.hh"
+#include "advice_bindings.hh"
 #include "no_region.hh"
+#include "pages_bindings.hh"
 #include "perf_event.hh"
 #include "perf_group.hh"
 #include "perf_ring.hh"
@@ -24,7 +27,11 @@
 #include "trace_bindings.hh"
 #include "kalman_bindings.hh"
 #include "estimate_mixture_bindings.hh"
+#include "notify_bindings.hh"
 #include "segments_bindings.hh"
+#include "spe_decode.hh"
+#include "stress_bindings.hh"
+#include "monitor_bindings.hh"
 #include "user_read.hh"
 #include "workload_bindings.hh"
 
@@ -109,7 +116,10 @@ void bind_perf(nb::module_& m) {
         .def_rw("data_source", &SampleSpec::data_source)
         .def_rw("address", &SampleSpec::address)
         .def_rw("track_maps", &SampleSpec::track_maps)
-        .def_rw("wake_each", &SampleSpec::wake_each);
+        .def_rw("wake_each", &SampleSpec::wake_each)
+        .def_rw("follows", &SampleSpec::follows)
+        .def_rw("aux", &SampleSpec::aux)
+        .def_rw("common_sources", &SampleSpec::common_sources);
 
     nb::class_<Group>(m, "Group", "Events that are counted and read as a unit.")
         .def(
@@ -234,6 +244,23 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& values) {
     return texts;
 }
 
+void bind_packets(nb::module_& m) {
+    m.def(
+        "spe_records",
+        [](const nb::bytes& packets, uint64_t position, bool common_sources) {
+            std::vector<spe::Record> records;
+            const auto* data = reinterpret_cast<const unsigned char*>(packets.c_str());
+            const size_t used = spe::decode(data, packets.size(), position, records);
+            nb::list rows;
+            for (const spe::Record& each : records)
+                rows.append(nb::make_tuple(each.latency, spe::data_source(each, common_sources),
+                                           each.address, each.ip, each.context));
+            return nb::make_tuple(used, rows);
+        },
+        "packets"_a, "position"_a = 0, "common_sources"_a = false,
+        "Decode packets of ARM's SPE: bytes used, and (latency, what answered, address, ip, task).");
+}
+
 void bind_child(nb::module_& m) {
     nb::class_<Child>(m, "Child", "A process held before its first instruction.")
         .def(
@@ -318,6 +345,7 @@ NB_MODULE(_native, m) {
             }
         });
     bind_perf(m);
+    bind_packets(m);
     bind_child(m);
     bind_regions(m);
     bind_program(m);
@@ -326,8 +354,14 @@ NB_MODULE(_native, m) {
     bind_engine(m);
     bind_kalman(m);
     bind_segments(m);
+    bind_stress(m);
+    bind_monitor(m);
     bind_estimate_mixture(m);
+    bind_messages(m);
+    bind_notify(m);
     bind_workloads(m);
+    bind_pages(m);
+    bind_advice(m);
     m.def("known_loop", &known_loop, "iterations"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Execute exactly 2 x iterations instructions, half of them taken branches.");
     m.def("known_faults", &known_faults, "pages"_a,

@@ -165,6 +165,16 @@ void bind_monitors(nb::module_& m) {
                     nb::make_tuple(key.page, key.node, static_cast<int>(key.kind), count));
             return rows;
         });
+    nb::class_<StreamMonitor, Monitor>(m, "StreamMonitor", "Keeps them one by one.")
+        .def(nb::init<bool>(), "local_memory"_a)
+        .def(
+            "take",
+            [](StreamMonitor& monitor) {
+                nb::bytes taken = bytes_of(monitor.rows());
+                monitor.rows().clear();
+                return taken;
+            },
+            "Return those since the last call, 32 bytes each.");
 }
 
 }  // namespace

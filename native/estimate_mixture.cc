@@ -81,7 +81,9 @@ void Track::remember(double error, double surprise) {
     if (errors_.size() > kErrorsKept) errors_.pop_front();
 }
 
+// After a single reading nothing is known of errors: they may be as large as that.
 double Track::usual_error() const {
+    if (readings.size() == 1) return std::max(readings.values.front(), 1.0);
     double sum = 0;
     for (const Error& each : errors_) sum += each.size;
     return errors_.empty() ? 0 : sum / errors_.size();
@@ -94,6 +96,7 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
     for (size_t j = 0; j < guesses.size(); ++j) sorting_.emplace_back(guesses[j], weights[j]);
     double value = weighted_median(sorting_);
     value = std::min(value, experts.largest(readings, options.cap));
+    const double foreseen = value;
     // A reading that surprised stands for its rotation, as in linear scaling.
     const auto begin = readings.rows.begin();
     const size_t right =
@@ -113,7 +116,7 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
         apart += weight * std::abs(guess - value);
         all += weight;
     }
-    return {value, apart / all + usual_error};
+    return {value, apart / all + usual_error, foreseen};
 }
 
 Estimate Panel::ahead(const Readings& readings, const Allowed& allowed, const Place& place,
@@ -200,11 +203,26 @@ void Mixture::test(Track& track) {
     const Estimate estimate =
         panel_.estimate(readings, newest(readings, 1), readings.place(readings.size() - 1),
                         rows_.spread(), track.usual_error());
-    const double error = truth - estimate.value;
+    // Whether a second reading within a rotation surprises must not depend on what the first says
+    // of it: else neither could deny the other.
+    const double error = truth - estimate.foreseen;
     readings.surprises.back() = track.surprise(error, options_);
     track.remember(error, readings.surprises.back());
-    if (estimate.size > 0) track.interval.learn(error / estimate.size);
+    if (estimate.size > 0) track.interval.learn((truth - estimate.value) / estimate.size);
     track.losses.add(panel_.losses(truth), options_.discount);
+}
+
+void Mixture::expected(const double* fixed, const double* counts, double* means) {
+    Rows rows = rows_;
+    const Place place = rows.add(fixed, false);
+    const std::vector<double> spread = rows.spread();
+    for (size_t e = 0; e < tracks_.size(); ++e) {
+        const Track& track = tracks_[e];
+        means[e] = kUnknown;
+        if (!is_count(counts[e]) || track.readings.size() == 0) continue;
+        track.losses.weigh(options_.sharpness, options_.enough, panel_.weights);
+        means[e] = panel_.estimate(track.readings, newest(track.readings, 0), place, spread, 0).value;
+    }
 }
 
 void Mixture::recent(size_t rows, const Output& output) {
@@ -219,7 +237,7 @@ void Mixture::recent(size_t rows, const Output& output) {
             const Estimate hidden = panel_.estimate(
                 readings, newest(readings, 1), readings.place(readings.size() - 1), spread, usual);
             readings.surprises.back() =
-                track.surprise(readings.values.back() - hidden.value, options_);
+                track.surprise(readings.values.back() - hidden.foreseen, options_);
         }
         for (size_t i = 0; i < rows; ++i) {
             const size_t at = i * events + e;

@@ -42,6 +42,7 @@ constexpr size_t kBeside = 2;
 struct Estimate {
     double value;
     double size;  // of its error, as far as experts disagree and have been wrong
+    double foreseen = value;  // without a reading that surprised and stands for its rotation
 };
 
 // Where estimates go: arrays of rows x events.
@@ -140,6 +141,9 @@ class Mixture {
 
     // The next row; NaN where an event was not read. What is no count is taken as not read.
     void push(const double* fixed, const double* counts, bool ends_rotation);
+
+    // What would be said of the readings of the row to come if they had not been made.
+    void expected(const double* fixed, const double* counts, double* means);
 
     void recent(size_t rows, const Output& output);
     void ahead(size_t rows, const Output& output);

@@ -15,6 +15,7 @@ namespace {
 using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Means = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Result = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 // Mean, deviation, low and high: four tables in one array.
@@ -38,6 +39,13 @@ void calibrate(Mixture& mixture, const Table& fixed, const Table& counts) {
         throw std::invalid_argument("a row has one value an event and one a fixed counter");
     nb::gil_scoped_release release;
     mixture.calibrate(counts.shape(0), fixed.data(), counts.data());
+}
+
+void expected(Mixture& mixture, const Row& fixed, const Row& counts, const Means& means) {
+    const size_t events = mixture.events();
+    if (counts.shape(0) != events || means.shape(0) != events || fixed.shape(0) != mixture.fixed())
+        throw std::invalid_argument("a row has one value an event and one a fixed counter");
+    mixture.expected(fixed.data(), counts.data(), means.data());
 }
 
 void recent(Mixture& mixture, const Result& result) {
@@ -74,6 +82,7 @@ void bind_estimate_mixture(nb::module_& m) {
         .def(nb::init<size_t, size_t, const Options&>(), "events"_a, "fixed"_a, "options"_a)
         .def("push", &push, "fixed"_a, "counts"_a, "ends_rotation"_a)
         .def("calibrate", &calibrate, "fixed"_a, "counts"_a)
+        .def("expected", &expected, "fixed"_a, "counts"_a, "means"_a)
         .def("recent", &recent, "result"_a)
         .def("ahead", &ahead, "result"_a)
         .def_prop_ro("kept", &Mixture::kept)

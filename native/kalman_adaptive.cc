@@ -32,10 +32,11 @@ std::vector<double> on_scale(Scale scale, const Clock& clock, const double* seco
 AdaptiveBlock::AdaptiveBlock(size_t count, const Options& options)
     : options_(options), block_(options.kind, count, {}), counters_(count) {}
 
-void AdaptiveBlock::give(size_t i, double mean, double sigma, double beta) {
+void AdaptiveBlock::give(size_t i, double mean, double sigma, double beta, double noise) {
     State& s = counters_[i];
     s.given = true;
     s.given_mean = mean, s.given_sigma = sigma, s.given_beta = beta;
+    s.given_noise = noise;
 }
 
 void AdaptiveBlock::push(double seconds, const double* counts) {
@@ -97,6 +98,7 @@ void AdaptiveBlock::describe(size_t i) {
         c.beta = s.given ? s.given_beta : -std::log(s.moments.correlation()) / gap;
         // R was not published: jitter and rounding.
         c.noise = jitter * jitter * c.mean * c.mean + 1 / (12 * clock_.length() * clock_.length());
+        c.noise += s.given_noise * s.given_noise;
     } else if (options_.kind == Kind::gauss_markov) {
         const double variance = s.moments.variance();
         c = {s.moments.mean, std::sqrt(variance), -std::log(s.moments.correlation()) / gap,

@@ -25,7 +25,7 @@ class AdaptiveBlock {
 
     size_t size() const { return block_.size(); }
     // A process that is known beforehand is not learned: rates, and 1/s.
-    void give(size_t i, double mean, double sigma, double beta);
+    void give(size_t i, double mean, double sigma, double beta, double noise = 0);
     // Let a tick pass; counts are NaN where nothing was read.
     void push(double seconds, const double* counts);
     // Values and variances on the scale of the filter, noise included, after some time.
@@ -48,7 +48,7 @@ class AdaptiveBlock {
         Moments moments;
         Width width;
         double value = 0, since = 0, noise = 0;
-        double given_mean = 0, given_sigma = 0, given_beta = 0;
+        double given_mean = 0, given_sigma = 0, given_beta = 0, given_noise = 0;
         bool known = false, given = false;
         unsigned streak = 0;
     };

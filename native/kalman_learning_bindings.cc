@@ -52,13 +52,13 @@ void bind_adaptive(nb::module_& m) {
         .def("clone", [](const AdaptiveBlock& f) { return AdaptiveBlock(f); })
         .def(
             "give",
-            [](AdaptiveBlock& f, size_t i, double mean, double sigma, double beta) {
+            [](AdaptiveBlock& f, size_t i, double mean, double sigma, double beta, double noise) {
                 require(i < f.size() && std::isfinite(mean) && std::isfinite(sigma) && sigma > 0 &&
-                            std::isfinite(beta) && beta >= 0,
-                        "sigma must be above zero and beta not below, all finite");
-                f.give(i, mean, sigma, beta);
+                            std::isfinite(beta) && beta >= 0 && std::isfinite(noise) && noise >= 0,
+                        "sigma must be above zero, beta and noise not below, all finite");
+                f.give(i, mean, sigma, beta, noise);
             },
-            "index"_a, "mean"_a, "sigma"_a, "beta"_a, "Let a process be known beforehand.")
+            "index"_a, "mean"_a, "sigma"_a, "beta"_a, "noise"_a = 0.0, "Let a process be known beforehand.")
         .def(
             "push",
             [](AdaptiveBlock& f, double seconds, const Column& counts) {

@@ -78,6 +78,7 @@ struct Thread {
     uint32_t core = 0;
     Core* place = nullptr;
     uint32_t task = 0;  // the software thread that it runs
+    uint32_t bytes = 0;  // that the reference under way asks for, for monitors
     Tick time = 0;
     Tick issue = ticks_per_cycle;  // what a reference costs that nobody waits for
     uint64_t* counts = nullptr;    // a row of ThreadCount: of this thread, or of what it runs

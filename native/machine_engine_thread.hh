@@ -39,6 +39,7 @@ inline void Engine::reference(Task& task, Thread& thread, const Op& op) {
     const bool dependent = (op.flags & waits) || atomic;
     const Tick start = thread.time;
     Access found;
+    thread.bytes = op.size;
     if ((op.value & (data_line_ - 1)) + op.size > data_line_) [[unlikely]] {
         found = system_.access_lines(thread, op.value, op.size, kind, dependent);
         task.count(LedgerCount::split_references) += 1;

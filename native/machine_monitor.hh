@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "machine_types.hh"
 
@@ -18,12 +19,49 @@ struct RemoteReference {
     Kind kind;
     Place place;  // remote_cache or remote_memory
     uint32_t bytes;  // that crossed the links: a line, or a word where nothing is cached
+    uint32_t size;   // bytes that the program asked for, as far as they are in one line
+    Tick time;       // of the issue
 };
 
 class Monitor {
   public:
     virtual ~Monitor() = default;
     virtual void remote(const RemoteReference& reference) = 0;
+    // Whether it is told of what the memory of the same node answers, too.
+    virtual bool sees_local_memory() const { return false; }
+};
+
+// Keeps every load and store that it is told of, in order, until they are taken.
+class StreamMonitor final : public Monitor {
+  public:
+    struct Row {
+        int64_t time;  // ticks
+        uint64_t address;
+        uint32_t size;
+        uint32_t task;
+        uint16_t node;
+        uint16_t home;
+        uint8_t write;
+        uint8_t place;
+        uint16_t spare;
+    };
+    static_assert(sizeof(Row) == 32);
+
+    explicit StreamMonitor(bool local_memory) : local_memory_(local_memory) {}
+    bool sees_local_memory() const override { return local_memory_; }
+    void remote(const RemoteReference& r) override {
+        // Code is not what a program decides to put somewhere.
+        if (r.kind == Kind::fetch) return;
+        rows_.push_back({r.time, r.address, r.size, r.task, static_cast<uint16_t>(r.node),
+                         static_cast<uint16_t>(r.home),
+                         static_cast<uint8_t>(r.kind == Kind::store),
+                         static_cast<uint8_t>(r.place), 0});
+    }
+    std::vector<Row>& rows() { return rows_; }
+
+  private:
+    bool local_memory_;
+    std::vector<Row> rows_;
 };
 
 // Counts remote references a page, node that asks and kind: the truth for other monitors.

@@ -15,6 +15,7 @@ constexpr uint32_t word_bytes = 8;  // what an uncached access moves
 Access System::access(uint32_t id, uint64_t address, uint64_t bytes, Kind kind,
                       bool dependent) {
     advance_channels(threads_[id].time, 0);
+    threads_[id].bytes = static_cast<uint32_t>(bytes);
     return access_lines(threads_[id], address, bytes, kind, dependent);
 }
 
@@ -104,7 +105,9 @@ Access System::reference(Thread& thread, uint64_t address, Kind kind, bool depen
     const bool waits = dependent || (spec_.blocking && kind != Kind::store);
     thread.time = waits ? issued + result.latency : issued + thread.issue;
     result.latency += issued - start;
-    if (monitor_ && crosses_nodes(result.place)) tell_monitor(request, result);
+    if (monitor_ && (crosses_nodes(result.place) ||
+                     (monitor_sees_local_ && result.place == Place::local_memory)))
+        tell_monitor(request, result);
     if (!hit && kind != Kind::fetch && spec_.prefetch != Prefetch::off) prefetch_after(request);
     return result;
 }
@@ -270,9 +273,12 @@ Access System::uncached(Request& request, uint32_t home) {
 
 void System::tell_monitor(const Request& request, const Access& found) {
     const uint32_t home = memory_.page(request.address, request.core.node).node;
+    const auto offset = static_cast<uint32_t>(request.address & (line_bytes_ - 1));
     monitor_->remote({request.thread.id, request.thread.task, request.core.node, found.node,
                       home, request.address, request.kind, found.place,
-                      spec_.cache_remote ? line_bytes_ : word_bytes});
+                      spec_.cache_remote ? line_bytes_ : word_bytes,
+                      std::min<uint32_t>(request.thread.bytes, line_bytes_ - offset),
+                      request.now});
 }
 
 // The front of a core runs ahead: a fetch that hits costs no time, another one stalls the

@@ -16,6 +16,7 @@ void System::run_one(Stream& stream, Thread& thread) {
     const bool dependent = operation & dependent_bit;
     const uint32_t line_bytes = thread.place->data.front().spec.line_bytes;
     if (stream.gaps) thread.time += stream.gaps[at] * ticks_per_cycle;
+    thread.bytes = stream.sizes ? stream.sizes[at] : 0;
     if (stream.sizes && (address & (line_bytes - 1)) + stream.sizes[at] > line_bytes)
         access_lines(thread, address, stream.sizes[at], kind, dependent);
     else

@@ -51,7 +51,10 @@ class System {
     void advance_channels(Tick now, Tick quantum);
     Tick next_window() const { return next_window_; }
     // Is told of references that another node answers; none by default.
-    void set_monitor(Monitor* monitor) { monitor_ = monitor; }
+    void set_monitor(Monitor* monitor) {
+        monitor_ = monitor;
+        monitor_sees_local_ = monitor && monitor->sees_local_memory();
+    }
 
     Memory& memory() { return memory_; }
     Thread& thread(uint32_t id) { return threads_[id]; }
@@ -184,6 +187,7 @@ class System {
     Tick disturber_time_ = 0;
     std::vector<Lane*> disturbed_;
     Monitor* monitor_ = nullptr;
+    bool monitor_sees_local_ = false;
 };
 
 }  // namespace gnomon::machine

@@ -14,6 +14,9 @@ namespace {
 // PERF_FORMAT_LOST came with Linux 6.0; its number is fixed even where the header is older.
 constexpr uint64_t format_lost = 1u << 4;
 
+// A period that no counter comes to the end of.
+constexpr uint64_t never = uint64_t{1} << 60;
+
 void set_sampling(perf_event_attr& attr, const SampleSpec& sampling) {
     attr.freq = sampling.frequency;
     attr.sample_period = sampling.period;
@@ -23,10 +26,12 @@ void set_sampling(perf_event_attr& attr, const SampleSpec& sampling) {
     // Asked to report the period, the kernel samples software events at every occurrence
     // whatever the period is; a fixed one need not be reported anyway.
     if (sampling.frequency) attr.sample_type |= PERF_SAMPLE_PERIOD;
-    if (sampling.address) attr.sample_type |= PERF_SAMPLE_ADDR;
-    if (sampling.callchain) attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    if (sampling.weight) attr.sample_type |= PERF_SAMPLE_WEIGHT;
-    if (sampling.data_source) attr.sample_type |= PERF_SAMPLE_DATA_SRC;
+    if (!sampling.aux) {  // packets have these in them, if at all
+        if (sampling.address) attr.sample_type |= PERF_SAMPLE_ADDR;
+        if (sampling.callchain) attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+        if (sampling.weight) attr.sample_type |= PERF_SAMPLE_WEIGHT;
+        if (sampling.data_source) attr.sample_type |= PERF_SAMPLE_DATA_SRC;
+    }
     attr.sample_id_all = 1;
     attr.mmap = sampling.track_maps;
     attr.mmap2 = sampling.track_maps;
@@ -66,7 +71,10 @@ int open_event(const EventSpec& spec, const SampleSpec* sampling, pid_t pid, int
     attr.exclude_guest = spec.exclude_guest;
     attr.exclude_host = spec.exclude_host;
     attr.precise_ip = static_cast<unsigned>(spec.precise);
-    if (sampling) set_sampling(attr, *sampling);
+    if (sampling)
+        set_sampling(attr, *sampling);
+    else if (spec.precise)
+        attr.sample_period = never;  // kernels refuse precise events that are not sampled
     if (sampling) attr.read_format |= format_lost;
     long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0 && errno == EINVAL && sampling) {

@@ -35,6 +35,9 @@ struct SampleSpec {
     bool address = false;
     bool track_maps = false;  // also report mapped files and names of tasks
     bool wake_each = false;   // wake a reader at every sample, not when a ring fills up
+    bool follows = false;     // counts only beside the event before it, which leads their group
+    bool aux = false;         // samples come as packets of SPE in a buffer of their own
+    bool common_sources = false;  // these number what answered as ARM's own cores do
 };
 
 // Opens a disabled event and returns its descriptor, or minus errno.

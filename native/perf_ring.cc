@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "perf_group.hh"
+#include "spe_decode.hh"
 
 namespace gnomon {
 
@@ -36,18 +37,26 @@ struct Words {
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
+// What users without rights may have locked a CPU is half a megabyte.
+constexpr size_t packet_buffer = size_t{256} << 10;
+constexpr uint64_t packets_cut = 0x01;  // PERF_AUX_FLAG_TRUNCATED
+
 }  // namespace
 
 Sampler::Sampler(const std::vector<EventSpec>& specs, const std::vector<SampleSpec>& sampling,
                  pid_t pid, const std::vector<int>& cpus, size_t pages)
     : fds_(specs.size()), sampling_(sampling) {
-    const size_t bytes = (pages + 1) * page_bytes();
+    const bool packets = std::any_of(sampling_.begin(), sampling_.end(),
+                                     [](const SampleSpec& how) { return how.aux; });
+    // Beside a buffer of packets a ring has only news of maps and losses.
+    const size_t bytes = ((packets ? std::min<size_t>(pages, 8) : pages) + 1) * page_bytes();
     for (int cpu : cpus) {
         int ring_fd = -1;
         for (size_t i = 0; i < specs.size(); ++i) {
             SampleSpec how = sampling_[i];
             how.track_maps = how.track_maps && i == 0;
-            const int fd = open_event(specs[i], &how, pid, cpu, -1, false);
+            const int leader = how.follows && i > 0 ? fds_[i - 1].back() : -1;
+            const int fd = open_event(specs[i], &how, pid, cpu, leader, false);
             if (fd < 0) {
                 close();
                 throw OpenFailure{-fd, i};
@@ -63,8 +72,9 @@ Sampler::Sampler(const std::vector<EventSpec>& specs, const std::vector<SampleSp
                 if (memory == MAP_FAILED) {
                     error = errno;
                 } else {
-                    rings_.push_back({fd, memory, bytes});
+                    rings_.push_back({fd, memory, bytes, cpu, pid, static_cast<uint32_t>(i)});
                     ring_fd = fd;
+                    if (how.aux) error = map_packets(rings_.back());
                 }
             }
             if (error) {
@@ -79,7 +89,10 @@ Sampler::~Sampler() { close(); }
 
 void Sampler::close() noexcept {
     lost_ = lost();
-    for (const Ring& ring : rings_) munmap(ring.memory, ring.bytes);
+    for (const Ring& ring : rings_) {
+        if (ring.packets) munmap(ring.packets, ring.packet_bytes);
+        munmap(ring.memory, ring.bytes);
+    }
     rings_.clear();
     for (auto& event : fds_) {
         for (int fd : event) ::close(fd);
@@ -105,8 +118,56 @@ bool Sampler::wait(int timeout_ms) {
 
 SampleColumns Sampler::drain() {
     SampleColumns columns;
-    for (Ring& ring : rings_) drain_ring(ring, columns);
+    for (Ring& ring : rings_) {
+        drain_ring(ring, columns);
+        if (ring.packets) drain_packets(ring, columns);
+    }
     return columns;
+}
+
+int Sampler::map_packets(Ring& ring) {
+    auto* page = static_cast<perf_event_mmap_page*>(ring.memory);
+    const size_t bytes = std::max(packet_buffer, page_bytes());
+    page->aux_offset = ring.bytes;
+    page->aux_size = bytes;
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd,
+                        static_cast<off_t>(ring.bytes));
+    if (memory == MAP_FAILED) return errno;
+    ring.packets = memory;
+    ring.packet_bytes = bytes;
+    return 0;
+}
+
+void Sampler::drain_packets(Ring& ring, SampleColumns& columns) {
+    auto* page = static_cast<perf_event_mmap_page*>(ring.memory);
+    const auto* data = static_cast<unsigned char*>(ring.packets);
+    const uint64_t head = std::atomic_ref<__u64>(page->aux_head).load(std::memory_order_acquire);
+    const uint64_t tail = page->aux_tail;
+    if (head == tail) return;
+    // Joined, as a record may go over the end of the buffer.
+    const uint64_t at = tail % ring.packet_bytes;
+    const uint64_t first = std::min(head - tail, ring.packet_bytes - at);
+    scratch_.assign(data + at, data + at + first);
+    scratch_.insert(scratch_.end(), data, data + (head - tail - first));
+    std::vector<spe::Record> records;
+    const size_t used = spe::decode(scratch_.data(), scratch_.size(), tail, records);
+    std::atomic_ref<__u64>(page->aux_tail).store(tail + used, std::memory_order_release);
+    const SampleSpec& how = sampling_[ring.event];
+    const uint64_t now = monotonic_ns();  // packets are stamped by another clock
+    for (const spe::Record& record : records) {
+        const uint32_t task = record.context ? record.context : static_cast<uint32_t>(ring.pid);
+        columns.event.push_back(ring.event);
+        columns.time.push_back(now);
+        columns.ip.push_back(record.ip);
+        columns.address.push_back(record.address);
+        columns.period.push_back(how.period);
+        columns.weight.push_back(record.latency);
+        columns.data_source.push_back(spe::data_source(record, how.common_sources));
+        columns.pid.push_back(ring.pid > 0 ? static_cast<uint32_t>(ring.pid) : task);
+        columns.tid.push_back(task);
+        columns.cpu.push_back(static_cast<uint32_t>(ring.cpu));
+        columns.chain_ends.push_back(columns.chain_frames.size());
+    }
 }
 
 std::vector<MappedFile> Sampler::take_maps() {
@@ -175,6 +236,11 @@ void Sampler::take_record(const unsigned char* record, SampleColumns& columns) {
             break;
         case PERF_RECORD_LOST_SAMPLES: lost_ += words.next64(); break;
         case PERF_RECORD_THROTTLE: ++throttled_; break;
+        case PERF_RECORD_AUX:
+            words.next64();  // where packets are
+            words.next64();  // how many bytes
+            if (words.next64() & packets_cut) ++lost_;  // nobody knows how many
+            break;
         case PERF_RECORD_MMAP2: take_map(body, header.size - sizeof header); break;
         default: break;
     }

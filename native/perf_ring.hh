@@ -55,7 +55,15 @@ class Sampler {
         int fd;
         void* memory;
         size_t bytes;
+        int cpu = -1;
+        pid_t pid = -1;
+        uint32_t event = 0;  // which one the packets are of
+        void* packets = nullptr;
+        size_t packet_bytes = 0;
     };
+    // Asks for the buffer of packets beside a ring; returns errno, or 0.
+    static int map_packets(Ring& ring);
+    void drain_packets(Ring& ring, SampleColumns& columns);
     void drain_ring(Ring& ring, SampleColumns& columns);
     void take_record(const unsigned char* record, SampleColumns& columns);
     void take_sample(const unsigned char* body, SampleColumns& columns);

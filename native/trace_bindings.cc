@@ -61,6 +61,65 @@ std::vector<Tally> tally(const std::vector<Feed*>& feeds) {
     return counts;
 }
 
+// The loads and stores of feeds, as they come: threads in turn, none far ahead of the others.
+class ReferenceReader {
+  public:
+    struct Row {
+        uint64_t address;
+        uint32_t size;
+        uint32_t thread;
+        uint8_t write;
+        uint8_t spare[7];
+    };
+    static_assert(sizeof(Row) == 24);
+
+    explicit ReferenceReader(std::vector<Feed*> feeds) : feeds_(std::move(feeds)) {
+        open_.resize(feeds_.size());
+        std::iota(open_.begin(), open_.end(), 0);
+    }
+
+    // Up to about `most` references; fewer when the program does nothing for a while. Nothing
+    // more will come once `ended`.
+    nb::bytes take(size_t most) {
+        rows_.clear();
+        {
+            nb::gil_scoped_release release;
+            size_t idle = 0;
+            while (!open_.empty() && rows_.size() < most && idle < patience) {
+                bool any = false;
+                for (size_t k = 0; k < open_.size(); ++k) {
+                    size_t given = 0;
+                    const Supply supply = feeds_[open_[k]]->pull(ops_.data(), ops_.size(), given);
+                    keep(given, static_cast<uint32_t>(open_[k]));
+                    any = any || given > 0;
+                    if (supply == Supply::ended) open_.erase(open_.begin() + static_cast<long>(k--));
+                }
+                if (any || open_.empty()) continue;
+                feeds_[open_[idle++ % open_.size()]]->wait(1);
+            }
+        }
+        return nb::bytes(reinterpret_cast<const char*>(rows_.data()), rows_.size() * sizeof(Row));
+    }
+    bool ended() const { return open_.empty(); }
+
+  private:
+    static constexpr size_t patience = 100;  // waits of a millisecond
+
+    void keep(size_t given, uint32_t thread) {
+        for (size_t n = 0; n < given; ++n) {
+            const Op& op = ops_[n];
+            const bool write = op.code == Code::store || op.code == Code::atomic;
+            if (write || op.code == Code::load)
+                rows_.push_back({op.value, op.size, thread, static_cast<uint8_t>(write), {}});
+        }
+    }
+
+    std::vector<Feed*> feeds_;
+    std::vector<size_t> open_;
+    std::vector<Op> ops_ = std::vector<Op>(1024);
+    std::vector<Row> rows_;
+};
+
 nb::tuple parsed(nb::bytes text, size_t piece) {
     if (piece == 0) throw std::invalid_argument("a piece of text cannot be empty");
     LackeyParser parser;
@@ -105,6 +164,11 @@ void bind_trace(nb::module_& m) {
           "Return the operations of a text, its instructions and the lines ignored.");
     m.def("tally", &tally, "feeds"_a,
           "Pull feeds to their end and return how often each had every code.");
+    nb::class_<ReferenceReader>(m, "ReferenceReader", "The loads and stores of feeds.")
+        .def(nb::init<std::vector<Feed*>>(), "feeds"_a, nb::keep_alive<1, 2>())
+        .def("take", &ReferenceReader::take, "most"_a,
+             "Return those that follow, 24 bytes each; none for a while is no end.")
+        .def_prop_ro("ended", &ReferenceReader::ended);
     m.attr("TRACE_VERSION") = GNOMON_TRACE_VERSION;
     m.attr("TRACE_SLOTS") = GNOMON_TRACE_SLOTS;
 }

@@ -183,9 +183,20 @@ struct Fft {
     uint32_t threads;
     uint64_t x, transposed, roots, twiddles;
     Init init;
+    uint64_t copies, private_stride;  // of the roots, a thread its own; no stride without them
 };
 
-enum { fft_init = 1, transpose, reverse, butterfly, twiddle };
+enum { fft_init = 1, transpose, reverse, butterfly, twiddle, copy_roots };
+
+// The roots that all threads share, into this thread's own.
+Steps copy_part(Out& out, Fft p, uint64_t own) {
+    for (uint64_t i = 0; i + 1 < p.root; ++i) {
+        load_complex(out, p.roots + complex_bytes * i, copy_roots);
+        store_complex(out, own + complex_bytes * i, copy_roots);
+        out.turn(i + 2 < p.root, copy_roots);
+        co_await out.pause();
+    }
+}
 
 // Rows of `to` from columns of `from`: those of the next thread first, so that threads do not
 // all read from the same one at once.
@@ -264,6 +275,11 @@ Steps fft_thread(Out& out, uint32_t thread, Fft p) {
     const std::vector<uint64_t> arrays{p.x, p.transposed, p.twiddles};
     co_await out.call(prepare(out, p.init, thread, p.threads, arrays, 2 * p.root * p.root, 8,
                               fft_init));
+    if (p.private_stride) {
+        const uint64_t own = p.copies + thread * p.private_stride;
+        co_await out.call(copy_part(out, p, own));
+        p.roots = own;
+    }
     for (uint64_t round = 0; round < p.iterations; ++round) {
         co_await out.call(transpose_part(out, thread, p, p.x, p.transposed));
         co_await out.call(transform_rows(out, thread, p, p.transposed, true));
@@ -296,9 +312,10 @@ Feeds vector_update(const Settings& s) {
 Feeds fft(const Settings& s) {
     uint64_t root = 1;
     while (root * root < s["size"]) root *= 2;
+    const uint64_t stride = s["private_stride"];
     return feeds_of(s.threads(), fft_thread,
                     Fft{root, s["iterations"], s.threads(), s.bases[0], s.bases[1], s.bases[2],
-                        s.bases[3], Init{s["init"]}});
+                        s.bases[3], Init{s["init"]}, stride ? s.bases[4] : 0, stride});
 }
 
 }  // namespace gnomon::workload

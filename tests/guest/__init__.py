@@ -1,9 +1,10 @@
-"""Tests that run the package in an emulated arm64 machine with a real PMU.
+"""Tests that run the package in an emulated machine: arm64 with a real PMU, or x86_64 with HMAT.
 
 QEMU emulates the ARM PMUv3 in software, so hardware events, multiplexing, sampling and NUMA
 nodes can be tested on any host. The modules follow the order in which a test needs them:
-``packages`` (Debian arm64 packages), ``cross`` (the extension for arm64), ``image`` (the
-initramfs), ``qemu`` (boot it, run a job, collect its results); ``lane`` puts them together.
+``architectures`` (what differs between the two), ``packages`` (Debian's), ``cross`` (the
+extension), ``image`` (the initramfs), ``qemu`` (boot it, run a job, collect its results);
+``lane`` puts them together.
 """
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from . import GuestUnavailable
+from .architectures import AMD64, ARM64
 from .lane import prepare
 from .qemu import GuestError
 
@@ -18,6 +19,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.guest", description=__doc__)
     parser.add_argument("job", nargs="?", type=Path, help="a Python file to run in the guest")
     parser.add_argument("--params", type=json.loads, default={}, help="a JSON object")
+    parser.add_argument("--x86", action="store_true", help="an x86_64 guest, without PMU")
+    parser.add_argument("--hmat", action="store_true", help="firmware tells of memory; x86 only")
+    parser.add_argument("--idle-nodes", type=int, default=0, help="nodes with memory alone")
     parser.add_argument("--smp", type=int, default=1)
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--icount", type=int, default=0, help="-1: without")
@@ -27,7 +31,7 @@ def main() -> int:
     job = options.pop("job")
     options["icount"] = None if options["icount"] < 0 else options["icount"]
     try:
-        lane = prepare().with_extension()
+        lane = prepare(AMD64 if options.pop("x86") else ARM64).with_extension()
         if job is None:
             return 0
         result = lane.run_guest(job, check=False, **options)

@@ -1,12 +1,14 @@
 """Compile the extension module for the guest with Debian's cross compiler.
 
-The compiler is called directly: the flags are those that nanobind gives for builds without
-CMake, and one object is kept for each source so that a changed kernel recompiles alone.
+Where the guest is of the host's own kind, the module that is installed here serves it as well.
+Otherwise the compiler is called directly: the flags are those that nanobind gives for builds
+without CMake, and one object is kept for each source so that a changed kernel recompiles alone.
 """
 
 import os
 import shutil
 import subprocess
+import sysconfig
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,13 +16,14 @@ from pathlib import Path
 
 import nanobind  # type: ignore[import-untyped]
 
+from gnomon import _native
+
 from . import GuestUnavailable
+from .architectures import Architecture
 from .cache import build_once, digest
 from .packages import Packages, unpack
 
-COMPILER = "aarch64-linux-gnu-g++"
 SHARED = "src/gnomon/machines/tracing/runtime"  # headers that traced programs are compiled with
-MODULE = "_native.cpython-311-aarch64-linux-gnu.so"
 
 _COMMON = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-pthread", "-DNDEBUG")
 _SECTIONS = ("-ffunction-sections", "-fdata-sections")
@@ -34,6 +37,7 @@ _LINK = ("-shared", "-pthread", "-Wl,-s", "-Wl,--gc-sections")
 class _Compiler:
     """A cross compiler with the headers of the guest's Python and of nanobind."""
 
+    program: str
     version: str
     includes: tuple[str, ...]
 
@@ -43,20 +47,24 @@ class _Compiler:
         key = digest(self.version, depends, *flags, source.name, source.read_bytes())
 
         def build(folder: Path) -> None:
-            _run([COMPILER, *flags, *self.includes, "-c", source, "-o", folder / "object.o"])
+            _run([self.program, *flags, *self.includes, "-c", source, "-o", folder / "object.o"])
 
         return build_once(f"object-{key}", build) / "object.o"
 
 
-def require() -> None:
-    """Raise ``GuestUnavailable`` if there is no cross compiler."""
-    if shutil.which(COMPILER) is None:
-        raise GuestUnavailable(f"{COMPILER} is not installed (Debian: g++-aarch64-linux-gnu)")
+def require(architecture: Architecture) -> None:
+    """Raise ``GuestUnavailable`` if there is neither a module nor a compiler for it."""
+    if not _is_ours(architecture) and shutil.which(architecture.compiler) is None:
+        raise GuestUnavailable(
+            f"{architecture.compiler} is not installed (Debian: {architecture.compiler_package})"
+        )
 
 
-def extension(packages: Packages, sources: Path) -> Path:
+def extension(architecture: Architecture, packages: Packages, sources: Path) -> Path:
     """Return the compiled module of all ``*.cc`` files in the folder ``sources``."""
-    compiler = _compiler(packages, sources)
+    if _is_ours(architecture):
+        return Path(_native.__file__)
+    compiler = _compiler(architecture, packages, sources)
     runtime = Path(nanobind.source_dir())
     nanobind_key = digest(nanobind.__version__)
     places = (sources, sources.parent / SHARED)
@@ -69,11 +77,16 @@ def extension(packages: Packages, sources: Path) -> Path:
     jobs += [(source, _KERNEL, headers_key) for source in sorted(sources.glob("*.cc"))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda job: compiler.compile(*job), jobs))
-    return _link(objects)
+    return _link(architecture, objects)
 
 
-def _compiler(packages: Packages, sources: Path) -> _Compiler:
-    version = _run([COMPILER, "--version"])
+def _is_ours(architecture: Architecture) -> bool:
+    """Whether the running Python loads the very modules that the guest's does."""
+    return architecture.extension == f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def _compiler(architecture: Architecture, packages: Packages, sources: Path) -> _Compiler:
+    version = _run([architecture.compiler, "--version"])
     debs = packages.headers
     folder = build_once(
         f"headers-{digest(*(deb.name for deb in debs))}", lambda folder: unpack(debs, folder)
@@ -86,17 +99,19 @@ def _compiler(packages: Packages, sources: Path) -> _Compiler:
     )
     # Headers of others may warn; ours may not.
     quiet = [argument for place in places for argument in ("-isystem", str(place))]
-    return _Compiler(version, ("-I", str(sources), "-I", str(sources.parent / SHARED), *quiet))
+    ours = ("-I", str(sources), "-I", str(sources.parent / SHARED))
+    return _Compiler(architecture.compiler, version, (*ours, *quiet))
 
 
-def _link(objects: Sequence[Path]) -> Path:
+def _link(architecture: Architecture, objects: Sequence[Path]) -> Path:
     # An object's folder is named after its contents.
     key = digest(*_LINK, *(path.parent.name for path in objects))
 
     def build(folder: Path) -> None:
-        _run([COMPILER, *_LINK, *objects, "-o", folder / MODULE])
+        output = folder / architecture.extension
+        _run([architecture.compiler, *_LINK, *objects, "-o", output])
 
-    return build_once(f"module-{key}", build) / MODULE
+    return build_once(f"module-{key}", build) / architecture.extension
 
 
 def _run(command: Iterable[str | Path]) -> str:

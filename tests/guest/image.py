@@ -5,6 +5,7 @@ cached, a layer of further libraries too; the project layer is small and made fo
 """
 
 import json
+import re
 import stat
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import cpio, init, libraries
+from .architectures import Architecture
 from .bytecode import compiled
 from .cache import build_once, digest
 from .packages import Packages, unpack
@@ -21,14 +23,12 @@ from .packages import Packages, unpack
 # Where the guest has its copy of the repository.
 GUEST_REPOSITORY = "gnomon"
 # Part of the name of cached layers: raise it when the same packages give another layer.
-_FORMAT = 1
+_FORMAT = 3
 
-_MERGED = ("bin", "sbin", "lib")
+_MERGED = ("bin", "sbin", "lib", "lib64")
 _UNUSED = (
     "etc/",
     "usr/include/",
-    "usr/lib/aarch64-linux-gnu/gconv/",
-    "usr/lib/aarch64-linux-gnu/libdb-5.3.so",
     "usr/lib/dpkg/",
     "usr/lib/mime/",
     "usr/lib/python3.11/ensurepip/",
@@ -41,6 +41,7 @@ _UNUSED = (
     "usr/share/",
     "var/",
 )
+_UNUSED_LIBRARIES = ("gconv/", "libdb-5.3.so")  # in the folder of the architecture
 _ETC = {
     "etc/group": "root:x:0:\nnogroup:x:65534:\n",
     "etc/hostname": "guest\n",
@@ -57,27 +58,29 @@ class Base:
     layers: tuple[Path, ...]
 
 
-def base(packages: Packages, extra: Sequence[str] = ()) -> Base:
+def base(architecture: Architecture, packages: Packages, extra: Sequence[str] = ()) -> Base:
     """Return the kernel and base layers, with the libraries named in ``extra``."""
-    tests = libraries.closure(["pytest"])
+    tests = libraries.closure(["pytest"], architecture)
     known = {distribution.name for distribution in tests}
-    further = [each for each in libraries.closure(extra) if each.name not in known]
+    wanted = libraries.closure(extra, architecture)
+    further = [each for each in wanted if each.name not in known]
 
     def build_system(folder: Path) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             unpack((packages.kernel,), Path(scratch))
             (kernel,) = Path(scratch, "boot").glob("vmlinuz-*")
             (folder / "vmlinuz").write_bytes(kernel.read_bytes())
-            modules = _modules(Path(scratch, "lib/modules"))
-        _write_layer(folder, {**_system(packages), **modules, **libraries.tree(tests)})
+            modules = _modules(architecture, Path(scratch, "lib/modules"))
+        system = _system(architecture, packages)
+        _write_layer(folder, {**system, **modules, **libraries.tree(tests, architecture)})
 
     def build_further(folder: Path) -> None:
-        _write_layer(folder, libraries.tree(further))
+        _write_layer(folder, libraries.tree(further, architecture))
 
     debs = [deb.name for deb in (packages.kernel, *packages.runtime)]
-    folders = [build_once(f"base-{_key([*debs, *init.MODULES], tests)}", build_system)]
+    folders = [build_once(f"base-{_key([*debs, *architecture.modules], tests)}", build_system)]
     if further:
-        folders.append(build_once(f"libraries-{_key((), further)}", build_further))
+        folders.append(build_once(f"libraries-{_key([architecture.name], further)}", build_further))
     layers = tuple(folder / "layer.cpio" for folder in folders)
     return Base(folders[0] / "vmlinuz", layers)
 
@@ -103,11 +106,11 @@ def _write_layer(folder: Path, tree: Mapping[str, cpio.Entry]) -> None:
     (folder / "layer.cpio").write_bytes(cpio.archive({**tree, **compiled(tree)}))
 
 
-def _system(packages: Packages) -> dict[str, cpio.Entry]:
+def _system(architecture: Architecture, packages: Packages) -> dict[str, cpio.Entry]:
     """Debian without what no job needs, and what an installation would have added."""
     with tempfile.TemporaryDirectory() as scratch:
         unpack(packages.runtime, Path(scratch))
-        tree = dict(_walk(Path(scratch)))
+        tree = dict(_walk(architecture, Path(scratch)))
     tree |= {name: cpio.file(text.encode()) for name, text in _ETC.items()}
     tree |= {name: cpio.link(f"usr/{name}") for name in _MERGED}
     tree["dev/console"] = cpio.character_device(5, 1)
@@ -117,19 +120,38 @@ def _system(packages: Packages) -> dict[str, cpio.Entry]:
     return tree
 
 
-def _modules(folder: Path) -> dict[str, cpio.Entry]:
-    found = {path.stem: path for path in folder.rglob("*.ko")}
+def _modules(architecture: Architecture, folder: Path) -> dict[str, cpio.Entry]:
+    """The modules that ``init`` loads, in that order; some kernels have them built in."""
+    found = {path.stem: path.read_bytes() for path in folder.rglob("*.ko")}
+    ordered: list[str] = []
+
+    def add(name: str) -> None:
+        if name in found and name not in ordered:
+            for other in _needs(found[name]):
+                add(other)
+            ordered.append(name)
+
+    for name in architecture.modules:
+        add(name)
     return {
-        f"usr/lib/modules/{name}.ko": cpio.file(found[name].read_bytes()) for name in init.MODULES
+        f"usr/lib/modules/{number}-{name}.ko": cpio.file(found[name])
+        for number, name in enumerate(ordered)
     }
 
 
-def _walk(folder: Path) -> Iterable[tuple[str, cpio.Entry]]:
+def _needs(module: bytes) -> list[str]:
+    """The modules that a module says it needs; kernels of one version differ in that."""
+    match = re.search(rb"\0depends=([^\0]+)\0", module)
+    return match[1].decode().split(",") if match else []
+
+
+def _walk(architecture: Architecture, folder: Path) -> Iterable[tuple[str, cpio.Entry]]:
+    unused = _UNUSED + tuple(f"usr/lib/{architecture.triple}/{name}" for name in _UNUSED_LIBRARIES)
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
         # Packages still have /lib beside /usr/lib; an installed system has one of them.
         merged = f"usr/{name}" if name.parts[0] in _MERGED else str(name)
-        if merged.startswith(_UNUSED) or "__pycache__" in name.parts:
+        if merged.startswith(unused) or "__pycache__" in name.parts:
             continue
         if path.is_symlink():
             yield merged, cpio.link(str(path.readlink()))

@@ -21,8 +21,7 @@ import time
 JOB = "/job.json"
 PORTS = "/sys/class/virtio-ports"
 PORT_ATTEMPTS = 1000
-# In the order in which they need each other.
-MODULES = ("virtio", "virtio_ring", "virtio_mmio", "virtio_console")
+MODULES = "/lib/modules"  # their names begin with their place in the order of loading
 MOUNTS = (
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -36,7 +35,7 @@ MOUNTS = (
     ("tracefs", "/sys/kernel/tracing"),
 )
 
-_SYS_FINIT_MODULE = 273
+_SYS_FINIT_MODULE = {"aarch64": 273, "x86_64": 313}
 _LINUX_REBOOT_CMD_POWER_OFF = 0x4321FEDC
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1
@@ -49,8 +48,8 @@ def main() -> None:
     for kind, where in MOUNTS:
         os.makedirs(where, exist_ok=True)
         _check(_libc.mount(kind.encode(), where.encode(), kind.encode(), 0, None), where)
-    for name in MODULES:
-        _load_module(f"/lib/modules/{name}.ko")
+    for name in sorted(os.listdir(MODULES)):
+        _load_module(f"{MODULES}/{name}")
     socket.sethostname("guest")
     _bring_up_loopback()
     port = _open_port()
@@ -62,7 +61,7 @@ def main() -> None:
 
 def _load_module(path: str) -> None:
     handle = os.open(path, os.O_RDONLY)
-    _check(_libc.syscall(_SYS_FINIT_MODULE, handle, b"", 0), path)
+    _check(_libc.syscall(_SYS_FINIT_MODULE[os.uname().machine], handle, b"", 0), path)
     os.close(handle)
 
 

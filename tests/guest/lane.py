@@ -11,6 +11,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from . import cross, image, packages, qemu
+from .architectures import ARM64, Architecture
 from .image import GUEST_REPOSITORY
 from .qemu import GuestError, GuestResult, Machine
 
@@ -21,6 +22,8 @@ INSIDE = "tests/guest/inside"
 TEST_LIBRARIES = ("hypothesis",)
 # Large, and of use to analyses only, which run on the host.
 LEFT_OUT = {"scipy"}
+
+PATIENCE = 1800  # seconds: a quiet host takes a minute, one with other work to do many
 
 _SEARCHED = ":".join(f"/{GUEST_REPOSITORY}{part}" for part in ("/src", "/tests", ""))
 _UNUSED_SUFFIXES = (".pyc", ".so")  # made on the host and for it
@@ -57,6 +60,7 @@ class Lane:
     """A bootable image without its project layer, and the extension for the guest if any."""
 
     base: image.Base
+    architecture: Architecture = ARM64
     extension: Path | None = None
 
     def run_guest(
@@ -66,19 +70,17 @@ class Lane:
         params: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
         environment: Mapping[str, str] | None = None,
-        smp: int = 1,
-        nodes: int = 1,
-        icount: int | None = 0,
-        memory: int = 1024,
-        timeout: float = 300,
+        timeout: float = PATIENCE,
         check: bool = True,
+        **machine: Any,
     ) -> GuestResult:
         """Boot a guest, run a Python file in it as root and return what it reported.
 
         ``job`` is a file, or the name of one in ``inside``. ``files`` go to the guest's copy of
         the repository, which always has ``src`` and ``inside``; see ``repository_files``.
         ``environment`` adds to the variables that the job is started with. Unless ``check`` is
-        false, a job that does not exit with 0 is an error.
+        false, a job that does not exit with 0 is an error. ``machine`` are the fields of
+        ``Machine``.
         """
         script = REPOSITORY / INSIDE / f"{job}.py" if isinstance(job, str) else job
         layer = image.project_layer(
@@ -96,13 +98,13 @@ class Lane:
                 f"{INSIDE}/{script.name}": script.read_bytes(),
             },
         )
-        machine = Machine(smp=smp, nodes=nodes, icount=icount, memory=memory)
         with tempfile.TemporaryFile() as initrd:
             for path in self.base.layers:
                 initrd.write(path.read_bytes())
             initrd.write(layer)
             initrd.flush()
-            result = qemu.boot(self.base.kernel, initrd, machine, timeout=timeout)
+            emulated = Machine(architecture=self.architecture, **machine)
+            result = qemu.boot(self.base.kernel, initrd, emulated, timeout=timeout)
         if check and result.exit_status != 0:
             raise GuestError(f"the job exited with {result.exit_status}\n{result.console_tail}")
         return result
@@ -136,7 +138,9 @@ class Lane:
 
     def with_extension(self) -> "Lane":
         """The same lane with the project's extension module, compiled for the guest."""
-        return replace(self, extension=cross.extension(packages.fetch(), REPOSITORY / "native"))
+        debs = packages.fetch(self.architecture)
+        module = cross.extension(self.architecture, debs, REPOSITORY / "native")
+        return replace(self, extension=module)
 
     def _extension(self) -> dict[str, bytes]:
         if self.extension is None:
@@ -144,14 +148,23 @@ class Lane:
         return {f"src/gnomon/{self.extension.name}": self.extension.read_bytes()}
 
 
-def prepare() -> Lane:
-    """Fetch and build what is not cached yet; the extension is left to ``with_extension``."""
-    qemu.require()
-    cross.require()
+def prepare(architecture: Architecture = ARM64, libraries: Sequence[str] | None = None) -> Lane:
+    """Fetch and build what is not cached yet; the extension is left to ``with_extension``.
+
+    The guest has the named Python libraries, or else all that the project depends on.
+    """
+    qemu.require(architecture)
+    cross.require(architecture)
+    wanted = _dependencies() if libraries is None else libraries
+    debs = packages.fetch(architecture)
+    return Lane(image.base(architecture, debs, wanted), architecture)
+
+
+def _dependencies() -> list[str]:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     dependencies = [Requirement(text).name for text in project["dependencies"]]
     wanted = [name for name in dependencies if name not in LEFT_OUT]
-    return Lane(image.base(packages.fetch(), [*wanted, *TEST_LIBRARIES]))
+    return [*wanted, *TEST_LIBRARIES]
 
 
 def repository_files(*paths: str) -> dict[str, bytes]:

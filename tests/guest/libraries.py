@@ -1,7 +1,7 @@
 """Python libraries for the guest, in the versions that the running environment has.
 
-Pure ones are copied from the environment; for compiled ones the arm64 wheel of the same version
-is fetched once.
+Pure ones are copied from the environment; for compiled ones the wheel of the same version for the
+guest's architecture is fetched once.
 """
 
 import importlib.metadata
@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from . import GuestUnavailable, cpio
+from .architectures import Architecture
 from .cache import build_once, digest
 
 # A folder that Debian's Python searches without being told.
@@ -25,15 +26,13 @@ SITE = "usr/lib/python3/dist-packages"
 _GUEST_MARKERS = {
     "python_version": "3.11",
     "python_full_version": "3.11.2",
-    "platform_machine": "aarch64",
     "extra": "",
 }
-_PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 _UNUSED = ("tests", "testing", "__pycache__", "include")
 _UNUSED_SUFFIXES = (".pyi", ".pyc", ".a", ".h", ".pxd")
 
 
-def closure(names: Iterable[str]) -> list[Distribution]:
+def closure(names: Iterable[str], architecture: Architecture) -> list[Distribution]:
     """The named distributions and all that they require, by name."""
     found: dict[str, Distribution] = {}
     pending = list(names)
@@ -45,25 +44,31 @@ def closure(names: Iterable[str]) -> list[Distribution]:
             found[name] = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             raise GuestUnavailable(f"{name} is not installed: the guest needs it too") from None
-        pending += _requirements(found[name])
+        pending += _requirements(found[name], architecture)
     return [found[name] for name in sorted(found)]
 
 
-def tree(distributions: Iterable[Distribution]) -> dict[str, cpio.Entry]:
+def tree(
+    distributions: Iterable[Distribution], architecture: Architecture
+) -> dict[str, cpio.Entry]:
     """The files of distributions, as the guest should have them."""
     files: dict[str, cpio.Entry] = {}
     for distribution in distributions:
-        source = _installed_files if _is_pure(distribution) else _wheel_files
-        for name, data in source(distribution):
+        if _is_pure(distribution):
+            found = _installed_files(distribution)
+        else:
+            found = _wheel_files(distribution, architecture)
+        for name, data in found:
             if not _unused(Path(name)):
                 files[f"{SITE}/{name}"] = cpio.file(data)
     return files
 
 
-def _requirements(distribution: Distribution) -> Iterator[str]:
+def _requirements(distribution: Distribution, architecture: Architecture) -> Iterator[str]:
+    markers = {**_GUEST_MARKERS, "platform_machine": architecture.machine}
     for text in distribution.requires or ():
         requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate(_GUEST_MARKERS):
+        if requirement.marker is None or requirement.marker.evaluate(markers):
             yield requirement.name
 
 
@@ -78,13 +83,15 @@ def _installed_files(distribution: Distribution) -> Iterator[tuple[str, bytes]]:
             yield str(file), Path(str(file.locate())).read_bytes()
 
 
-def _wheel_files(distribution: Distribution) -> Iterator[tuple[str, bytes]]:
+def _wheel_files(
+    distribution: Distribution, architecture: Architecture
+) -> Iterator[tuple[str, bytes]]:
     pinned = f"{distribution.name}=={distribution.version}"
 
     def download(folder: Path) -> None:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         command += ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11"]
-        command += [f"--platform={name}" for name in _PLATFORMS]
+        command += [f"--platform={name}" for name in architecture.wheels]
         done = subprocess.run(
             [*command, f"--dest={folder}", pinned],
             stdin=subprocess.DEVNULL,
@@ -94,9 +101,9 @@ def _wheel_files(distribution: Distribution) -> Iterator[tuple[str, bytes]]:
         )
         if done.returncode != 0:
             reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
-            raise GuestUnavailable(f"no arm64 wheel of {pinned}: {reason}")
+            raise GuestUnavailable(f"no {architecture.name} wheel of {pinned}: {reason}")
 
-    (wheel,) = build_once(f"wheel-{digest(pinned)}", download).glob("*.whl")
+    (wheel,) = build_once(f"wheel-{digest(pinned, *architecture.wheels)}", download).glob("*.whl")
     with zipfile.ZipFile(wheel) as content:
         for name in content.namelist():
             if not name.endswith("/"):

@@ -1,4 +1,4 @@
-"""Debian arm64 packages for the guest, fetched through a private apt root.
+"""Debian packages of the guest's architecture, fetched through a private apt root.
 
 The host's own apt configuration decides where packages come from and how they are verified;
 state, cache and architecture are ours, so nothing on the host changes and no root is needed.
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import GuestUnavailable
+from .architectures import Architecture
 from .cache import build_once, digest
 
 # What runs in the guest. A shell and the core utilities are there as programs to be measured.
 RUNTIME = ("python3.11", "libstdc++6", "dash", "coreutils")
 # Only headers are wanted, so these come without what they depend on.
 HEADERS = ("libpython3.11-dev",)
-KERNEL = "linux-image-cloud-arm64"
 
 _TOOLS = ("apt-get", "apt-cache", "dpkg-deb")
 
@@ -32,8 +32,8 @@ _APT_CONF = """\
 #clear DPkg::Pre-Invoke;
 #clear DPkg::Post-Invoke;
 #clear APT::Architectures;
-APT::Architecture "arm64";
-APT::Architectures {{ "arm64"; }};
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
 APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
@@ -69,10 +69,10 @@ class Packages:
         return deb
 
 
-def fetch() -> Packages:
+def fetch(architecture: Architecture) -> Packages:
     """Return the packages of the guest, from the cache or else from the host's mirrors."""
-    name = f"packages-{digest(*RUNTIME, '', *HEADERS, '', KERNEL)}"
-    return Packages(build_once(name, _download))
+    name = f"packages-{digest(*RUNTIME, '', *HEADERS, '', architecture.kernel)}"
+    return Packages(build_once(name, lambda folder: _download(architecture, folder)))
 
 
 def unpack(debs: tuple[Path, ...], folder: Path) -> None:
@@ -81,7 +81,7 @@ def unpack(debs: tuple[Path, ...], folder: Path) -> None:
         subprocess.run(["dpkg-deb", "--extract", deb, folder], check=True)
 
 
-def _download(folder: Path) -> None:
+def _download(architecture: Architecture, folder: Path) -> None:
     for tool in _TOOLS:
         if shutil.which(tool) is None:
             raise GuestUnavailable(f"{tool} is not installed: the guest is made of Debian packages")
@@ -89,20 +89,23 @@ def _download(folder: Path) -> None:
     for sub in ("state/lists/partial", "cache/archives/partial"):
         (root / sub).mkdir(parents=True)
     (root / "status").touch()
-    (root / "apt.conf").write_text(_APT_CONF.format(root=root))
+    (root / "apt.conf").write_text(_APT_CONF.format(root=root, architecture=architecture.name))
 
     # A failure of one of the host's other sources is no failure of ours: what counts is
     # whether the packages can then be found.
     update = _apt(root, "apt-get", "update")
     try:
-        kernel = _kernel_name(_checked(_apt(root, "apt-cache", "depends", KERNEL)))
+        depends = _checked(_apt(root, "apt-cache", "depends", architecture.kernel))
+        kernel = _kernel_name(architecture, depends)
         _checked(_apt(root, "apt-get", "install", "--download-only", "--yes", *RUNTIME))
         for group, names in (("kernel", (kernel,)), ("headers", HEADERS)):
             (folder / group).mkdir()
             _checked(_apt(root, "apt-get", "download", *names, cwd=folder / group))
     except _AptError as error:
         detail = _first_complaint(update.stderr) or _first_complaint(str(error))
-        raise GuestUnavailable(f"arm64 packages cannot be fetched through apt: {detail}") from error
+        raise GuestUnavailable(
+            f"{architecture.name} packages cannot be fetched through apt: {detail}"
+        ) from error
     (root / "cache/archives").rename(folder / "runtime")
     shutil.rmtree(root)
 
@@ -130,11 +133,11 @@ def _checked(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout
 
 
-def _kernel_name(depends: str) -> str:
+def _kernel_name(architecture: Architecture, depends: str) -> str:
     """The versioned package that the kernel's meta package stands for."""
-    match = re.search(r"Depends: (linux-image-\d\S*-cloud-arm64)\b", depends)
+    match = re.search(rf"Depends: (linux-image-\d\S*-cloud-{architecture.name})\b", depends)
     if match is None:
-        raise _AptError(f"{KERNEL} names no kernel")
+        raise _AptError(f"{architecture.kernel} names no kernel")
     return match[1]
 
 

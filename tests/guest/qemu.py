@@ -1,6 +1,6 @@
 """Boot a guest in QEMU and collect what it reports.
 
-Processors are emulated in software (TCG), which is what gives the guest a PMU on any host.
+Processors are emulated in software (TCG), which is what gives an arm64 guest a PMU on any host.
 """
 
 import ctypes
@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import GuestUnavailable
-
-QEMU = "qemu-system-aarch64"
+from .architectures import AMD64, ARM64, Architecture
 
 _CONSOLE_TAIL = 40  # lines
 _PR_SET_PDEATHSIG = 1
@@ -43,17 +42,21 @@ class Machine:
     nodes: int = 1
     icount: int | None = 0
     memory: int = 1024  # MiB, of all nodes together
-    cpu: str = "cortex-a57"
+    idle_nodes: int = 0  # of the nodes, the last ones have memory alone
+    hmat: bool = False  # whether firmware tells latencies and bandwidths; x86_64 only
+    architecture: Architecture = ARM64
 
     def __post_init__(self) -> None:
-        if self.smp % self.nodes or self.memory % self.nodes:
+        if self.smp % (self.nodes - self.idle_nodes) or self.memory % self.nodes:
             raise ValueError(f"{self.smp} CPUs, {self.memory} MiB: not the same for each node")
 
     def arguments(self) -> list[str]:
         """The machine as QEMU's options."""
-        per_node = self.smp // self.nodes
-        topology = f"{self.smp},sockets={self.nodes},cores={per_node},threads=1"
-        arguments = ["-M", "virt", "-cpu", self.cpu, "-smp", topology, "-m", f"{self.memory}M"]
+        sockets = self.nodes - self.idle_nodes
+        topology = f"{self.smp},sockets={sockets},cores={self.smp // sockets},threads=1"
+        kind, cpu = ("q35", "max") if self.architecture is AMD64 else ("virt", "cortex-a57")
+        arguments = ["-M", f"{kind},hmat=on" if self.hmat else kind, "-accel", "tcg"]
+        arguments += ["-cpu", cpu, "-smp", topology, "-m", f"{self.memory}M"]
         if self.icount is not None:
             # Without sleeping, idle time passes at once: a guest that waits costs nothing.
             arguments += ["-icount", f"shift={self.icount},sleep=off"]
@@ -62,22 +65,48 @@ class Machine:
         return arguments
 
     def _numa(self) -> list[str]:
-        per_node = self.smp // self.nodes
+        busy = self.nodes - self.idle_nodes
+        per_node = self.smp // busy
         size = self.memory // self.nodes
         arguments = []
         for node in range(self.nodes):
-            cpus = f"{node * per_node}-{(node + 1) * per_node - 1}"
+            first = node * per_node
+            cpus = f",cpus={first}-{first + per_node - 1}" if node < busy else ""
+            # HMAT wants to know who reads the memory of a node that cannot do so itself.
+            reader = f",initiator={self.nearest(node)}" if self.hmat else ""
             arguments += ["-object", f"memory-backend-ram,size={size}M,id=memory{node}"]
-            arguments += ["-numa", f"node,nodeid={node},memdev=memory{node},cpus={cpus}"]
+            arguments += ["-numa", f"node,nodeid={node},memdev=memory{node}{cpus}{reader}"]
         for source, target in itertools.product(range(self.nodes), repeat=2):
             distance = self.distance(source, target)
             arguments += ["-numa", f"dist,src={source},dst={target},val={distance}"]
+        if self.hmat:
+            for source, target in itertools.product(range(busy), range(self.nodes)):
+                common = f"hmat-lb,initiator={source},target={target},hierarchy=memory"
+                latency, rate = self.latency(source, target), self.bandwidth(source, target)
+                arguments += ["-numa", f"{common},data-type=access-latency,latency={latency}"]
+                arguments += ["-numa", f"{common},data-type=access-bandwidth,bandwidth={rate}M"]
         return arguments
 
     def distance(self, source: int, target: int) -> int:
         """The distance between two nodes, which form a ring: 10, then 6 more for each hop."""
-        hops = abs(source - target)
-        return 10 + 6 * min(hops, self.nodes - hops)
+        return 10 + 6 * self._hops(source, target)
+
+    def latency(self, source: int, target: int) -> int:
+        """What HMAT says of a read, in ns; the home's number tells homes apart."""
+        return 80 + 70 * self._hops(source, target) + target
+
+    def bandwidth(self, source: int, target: int) -> int:
+        """What HMAT says of reads, in MB/s."""
+        return 40_000 // (1 + self._hops(source, target)) - 1000 * target
+
+    def nearest(self, node: int) -> int:
+        """The node with processors that has the shortest way to a node's memory."""
+        readers = range(self.nodes - self.idle_nodes)
+        return min(readers, key=lambda reader: self.latency(reader, node))
+
+    def _hops(self, source: int, target: int) -> int:
+        apart = abs(source - target)
+        return min(apart, self.nodes - apart)
 
 
 @dataclass(frozen=True)
@@ -95,10 +124,12 @@ class GuestResult:
         return _tail(self.console)
 
 
-def require() -> None:
+def require(architecture: Architecture) -> None:
     """Raise ``GuestUnavailable`` if there is no QEMU."""
-    if shutil.which(QEMU) is None:
-        raise GuestUnavailable(f"{QEMU} is not installed (Debian: qemu-system-arm)")
+    if shutil.which(architecture.qemu) is None:
+        raise GuestUnavailable(
+            f"{architecture.qemu} is not installed (Debian: {architecture.qemu_package})"
+        )
 
 
 def boot(kernel: Path, initrd: IO[bytes], machine: Machine, *, timeout: float) -> GuestResult:
@@ -108,11 +139,19 @@ def boot(kernel: Path, initrd: IO[bytes], machine: Machine, *, timeout: float) -
     nothing is left behind even if this process is killed.
     """
     with tempfile.TemporaryFile() as console, tempfile.TemporaryFile() as port:
-        command = [QEMU, *machine.arguments(), "-kernel", str(kernel), "-initrd", _name(initrd)]
-        command += ["-append", "console=ttyAMA0 quiet panic=-1"]
+        kind = machine.architecture
+        command = [
+            kind.qemu,
+            *machine.arguments(),
+            "-kernel",
+            str(kernel),
+            "-initrd",
+            _name(initrd),
+        ]
+        command += ["-append", f"{kind.parameters} quiet panic=-1"]
         command += ["-nodefaults", "-display", "none", "-no-reboot"]
         command += ["-serial", f"file:{_name(console)}"]
-        command += ["-device", "virtio-serial-device"]
+        command += ["-device", kind.serial]
         command += ["-chardev", f"file,id=port,path={_name(port)}"]
         command += ["-device", "virtserialport,chardev=port"]
         start = time.monotonic()

@@ -95,7 +95,7 @@ def test_a_killed_run_leaves_no_machine_behind(bare_guest: Lane, tmp_path: Path)
 Found = TypeVar("Found")
 
 
-def _wait_for(look: Callable[[], Found], seconds: float = 120) -> Found:
+def _wait_for(look: Callable[[], Found], seconds: float = 600) -> Found:
     """Look until something true is found or the time is over."""
     deadline = time.monotonic() + seconds
     while not (found := look()) and time.monotonic() < deadline:

@@ -57,7 +57,7 @@ def test_four_nodes_fully_connected_have_diagonals_that_cross_once() -> None:
 
 def test_a_ring_in_another_order_is_turned_until_its_links_are_sides() -> None:
     machine = _graph(4, [(0, 2), (2, 1), (1, 3), (3, 0)])
-    assert square_order(machine) == (0, 2, 1, 3)
+    assert square_order(len(machine.nodes), machine.links) == (0, 2, 1, 3)
     assert "╲" not in "\n".join(draw_topology(machine))
 
 

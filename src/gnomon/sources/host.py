@@ -34,6 +34,14 @@ class Host:
         return os.uname().machine
 
     @cached_property
+    def midr(self) -> int | None:
+        """Maker and part of an ARM core, in the places of its register MIDR; None elsewhere."""
+        fields = self._cpuinfo
+        if "CPU part" not in fields or "CPU implementer" not in fields:
+            return None
+        return int(fields["CPU implementer"], 0) << 24 | int(fields["CPU part"], 0) << 4
+
+    @cached_property
     def _cpuinfo(self) -> dict[str, str]:
         fields: dict[str, str] = {}
         for line in _read("/proc/cpuinfo").splitlines():

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Protocol
 
 from gnomon.events.model import Group, Request
 from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
@@ -18,7 +19,6 @@ from gnomon.sources.base import (
     Counting,
     Cpus,
     OwnTime,
-    Rotation,
     Snapshot,
     Source,
     Target,
@@ -42,14 +42,21 @@ class Measurement:
     nothing_counted: bool = False
 
 
+class Interruptible(Protocol):
+    """What a signal can be passed on to."""
+
+    def interrupt(self, signal: int, /) -> None:
+        """Pass a signal on to what is measured."""
+
+
 class Stopper:
     """Turns the first Ctrl-C into an orderly end and the second into an immediate one."""
 
     def __init__(self) -> None:
         self.requested = False
-        self._counting: Counting | Rotation | None = None
+        self._counting: Interruptible | None = None
 
-    def watch(self, counting: Counting | Rotation | None) -> None:
+    def watch(self, counting: Interruptible | None) -> None:
         """Tell which counting a signal is meant for."""
         self._counting = counting
 

@@ -14,7 +14,12 @@ from gnomon.sources.base import Source, Target
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to sample an event: every `period` events, or about `frequency` times a second."""
+    """How to sample an event: every `period` events, or about `frequency` times a second.
+
+    One that `follows` counts only beside the event before it, which leads their group. One that is
+    `aux` writes packets of ARM's SPE into a buffer of its own; with `common_sources` what answered
+    is numbered as ARM's own cores do.
+    """
 
     request: Request
     period: int | None = None
@@ -24,6 +29,9 @@ class Sampling:
     weight: bool = False
     data_source: bool = False
     wake_each: bool = False
+    follows: bool = False
+    aux: bool = False
+    common_sources: bool = False
 
     @property
     def amount(self) -> int:

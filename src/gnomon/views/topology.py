@@ -7,7 +7,7 @@ its own at their right. Where even that would be a thicket, the neighbours are l
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
@@ -25,19 +25,34 @@ _MARGIN = 2
 
 
 def draw_topology(machine: Machine) -> list[str]:
-    """Return the drawing as lines of text, with what the links are below it."""
-    links = machine.links
+    """Return a machine as lines of text, with what the links are below it."""
+    texts = [node_lines(machine, number) for number in range(len(machine.nodes))]
+    return draw_graph(texts, machine.links)
+
+
+def whole_text(link: Link) -> str:
+    """Return all there is to say of a link."""
+    return f"{link_text(link)}, {link.duplex} duplex"
+
+
+def draw_graph(
+    texts: Sequence[Sequence[str]],
+    links: Sequence[Link],
+    describe: Callable[[Link], str] = whole_text,
+) -> list[str]:
+    """Return nodes with these texts and their links as lines of text, with a legend below."""
     marks = _marks(links)
     pairs = {frozenset(link.ends) for link in links}
-    if len(machine.nodes) <= 4 and len(pairs) == len(links):
-        drawing = _square(machine, marks)
+    if len(texts) <= 4 and len(pairs) == len(links):
+        drawing = _square(texts, links, marks)
     else:
         lanes = _lanes(links)
-        few = len(machine.nodes) <= _MOST_STACKED and max(lanes, default=0) < _MOST_LANES
+        few = len(texts) <= _MOST_STACKED and max(lanes, default=0) < _MOST_LANES
         if not few or len(links) > len(ascii_letters):
-            return _listing(machine)
-        drawing = _stack(machine, marks, lanes)
-    return [" " * _MARGIN + line if line else "" for line in drawing] + _legend(links, marks)
+            return _listing(len(texts), links, describe)
+        drawing = _stack(texts, links, marks, lanes)
+    drawn = [" " * _MARGIN + line if line else "" for line in drawing]
+    return drawn + _legend(links, marks, describe)
 
 
 def node_lines(machine: Machine, number: int) -> list[str]:
@@ -67,10 +82,10 @@ def alike(links: Sequence[Link]) -> bool:
     return len({(link.gb_per_s, link.latency_ns, link.duplex) for link in links}) <= 1
 
 
-def square_order(machine: Machine) -> tuple[int, ...]:
+def square_order(nodes: int, links: Sequence[Link]) -> tuple[int, ...]:
     """Return up to four nodes clockwise, so that as many links as possible are sides."""
-    numbers = range(len(machine.nodes))
-    pairs = [frozenset(link.ends) for link in machine.links]
+    numbers = range(nodes)
+    pairs = [frozenset(link.ends) for link in links]
 
     def diagonals(order: tuple[int, ...]) -> int:
         sides = {frozenset((order[a], order[b])) for a, b in _SIDES if max(a, b) < len(order)}
@@ -86,17 +101,19 @@ def _marks(links: Sequence[Link]) -> list[str]:
     return list(ascii_letters[: len(links)])
 
 
-def _legend(links: Sequence[Link], marks: Sequence[str]) -> list[str]:
+def _legend(
+    links: Sequence[Link], marks: Sequence[str], describe: Callable[[Link], str]
+) -> list[str]:
     if not links:
         return []
     indent = " " * _MARGIN
     if alike(links):
         each = " each" if len(links) > 1 else ""
-        return ["", f"{indent}{_count(links)}: {link_text(links[0])}, {_duplex(links[0])}{each}"]
+        return ["", f"{indent}{_count(links)}: {describe(links[0])}{each}"]
     return [
         "",
         *(
-            f"{indent}{mark}  {link.ends[0]} – {link.ends[1]}  {link_text(link)}, {_duplex(link)}"
+            f"{indent}{mark}  {link.ends[0]} – {link.ends[1]}  {describe(link)}"
             for mark, link in zip(marks, links, strict=True)
         ),
     ]
@@ -106,17 +123,14 @@ def _count(links: Sequence[Link]) -> str:
     return f"{len(links)} link{'s' * (len(links) > 1)}"
 
 
-def _duplex(link: Link) -> str:
-    return f"{link.duplex} duplex"
-
-
-def _square(machine: Machine, marks: Sequence[str]) -> list[str]:
-    order = square_order(machine)
-    texts = [node_lines(machine, number) for number in range(len(machine.nodes))]
+def _square(
+    texts: Sequence[Sequence[str]], links: Sequence[Link], marks: Sequence[str]
+) -> list[str]:
+    order = square_order(len(texts), links)
     inner = max(len(line) for lines in texts for line in lines) + 2
     wide, high = inner + 2, len(texts[0]) + 2
     at = {number: place for place, number in enumerate(order)}
-    joined = [{at[link.ends[0]], at[link.ends[1]]} for link in machine.links]
+    joined = [{at[link.ends[0]], at[link.ends[1]]} for link in links]
     gap = _GAP if {0, 2} in joined or {1, 3} in joined else _SHORT_GAP
     lower, right = high + gap, wide + _GAP
     canvas = Canvas()
@@ -164,22 +178,26 @@ def _lanes(links: Sequence[Link]) -> list[int]:
     return lanes
 
 
-def _stack(machine: Machine, marks: Sequence[str], lanes: Sequence[int]) -> list[str]:
+def _stack(
+    texts: Sequence[Sequence[str]],
+    links: Sequence[Link],
+    marks: Sequence[str],
+    lanes: Sequence[int],
+) -> list[str]:
     """Draw nodes below each other; every end of a link has a row of its box to itself."""
-    ports: dict[int, list[tuple[int, int, int]]] = {i: [] for i in range(len(machine.nodes))}
-    for index, link in enumerate(machine.links):
+    ports: dict[int, list[tuple[int, int, int]]] = {i: [] for i in range(len(texts))}
+    for index, link in enumerate(links):
         low, high = sorted(link.ends)
         # Links that go down leave at the bottom, the outermost first: so few cross each other.
         ports[low].append((1, -lanes[index], index))
         ports[high].append((0, lanes[index], index))
-    texts = [node_lines(machine, number) for number in range(len(machine.nodes))]
     inner = max(len(line) for lines in texts for line in lines) + 2
     canvas = Canvas()
     row = 0
-    ends: dict[int, list[int]] = {index: [] for index in range(len(machine.links))}
+    ends: dict[int, list[int]] = {index: [] for index in range(len(links))}
     for number, lines in enumerate(texts):
         held = sorted(ports[number])
-        padded = lines + [""] * (len(held) - len(lines))
+        padded = [*lines] + [""] * (len(held) - len(lines))
         canvas.box(row, 0, padded, inner)
         for offset, (_, _, index) in enumerate(held, 1):
             ends[index].append(row + offset)
@@ -197,18 +215,18 @@ def _stack(machine: Machine, marks: Sequence[str], lanes: Sequence[int]) -> list
     return canvas.lines()
 
 
-def _listing(machine: Machine) -> list[str]:
+def _listing(nodes: int, links: Sequence[Link], describe: Callable[[Link], str]) -> list[str]:
     """Return a line a node with its neighbours, for machines that cannot be drawn well."""
-    same = alike(machine.links)
-    neighbours: list[list[str]] = [[] for _ in machine.nodes]
-    for link in machine.links:
-        detail = "" if same else f" ({link_text(link)}, {_duplex(link)})"
+    same = alike(links)
+    neighbours: list[list[str]] = [[] for _ in range(nodes)]
+    for link in links:
+        detail = "" if same else f" ({describe(link)})"
         for one, other in (link.ends, link.ends[::-1]):
             neighbours[one].append(f"{other}{detail}")
-    wide = len(str(len(machine.nodes) - 1))
+    wide = len(str(nodes - 1))
     indent = " " * _MARGIN
     lines = [
         f"{indent}node {number:>{wide}} – {', '.join(others) or 'no links'}"
         for number, others in enumerate(neighbours)
     ]
-    return lines + (_legend(machine.links, [""] * len(machine.links)) if same else [])
+    return lines + (_legend(links, [""] * len(links), describe) if same else [])

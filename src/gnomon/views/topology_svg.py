@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,14 +49,18 @@ class Point(NamedTuple):
 
 
 def topology_svg(machine: Machine) -> str:
-    """Return the drawing as the text of an SVG file."""
+    """Return the drawing of a machine as the text of an SVG file."""
     texts = [node_lines(machine, number) for number in range(len(machine.nodes))]
+    return graph_svg(f"{machine.name}: simulated machine", machine.title, texts, machine.links)
+
+
+def graph_svg(title: str, what: str, texts: Sequence[Sequence[str]], links: Sequence[Link]) -> str:
+    """Return nodes with these texts and their links as the text of an SVG file."""
     wide = max(len(line) for lines in texts for line in lines) * _CHARACTER + 24
     high = len(texts[0]) * _LINE + 16
-    centres = _centres(machine, wide, high)
+    centres = _centres(len(texts), links, wide, high)
     heading = 2 * _LINE + _MARGIN
-    title = f"{machine.name}: simulated machine"
-    caption = _caption(machine)
+    caption = _caption(what, links)
     width = max(
         max(p.x for p in centres) + wide / 2,
         *(len(text) * _CHARACTER * 1.1 for text in (title, caption)),
@@ -73,30 +78,29 @@ def topology_svg(machine: Machine) -> str:
         f'  <rect class="sheet" width="{width:.0f}" height="{height:.0f}"/>',
         _text(Point(width / 2, _MARGIN + 6), title, "title"),
         _text(Point(width / 2, _MARGIN + 6 + _LINE), caption, "label"),
-        *(_line(centres[link.ends[0]], centres[link.ends[1]]) for link in machine.links),
-        *_labels(machine, centres),
+        *(_line(centres[link.ends[0]], centres[link.ends[1]]) for link in links),
+        *_labels(links, centres),
     ]
     for centre, lines in zip(centres, texts, strict=True):
         parts += _box(centre, lines, wide, high)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _caption(machine: Machine) -> str:
-    if not machine.links:
-        return machine.title
-    number = f"{len(machine.links)} link{'s' * (len(machine.links) > 1)}"
-    if alike(machine.links):
-        return f"{machine.title} – {number}, {link_text(machine.links[0])}"
-    return f"{machine.title} – {number}"
+def _caption(what: str, links: Sequence[Link]) -> str:
+    if not links:
+        return what
+    number = f"{len(links)} link{'s' * (len(links) > 1)}"
+    if alike(links):
+        return f"{what} – {number}, {link_text(links[0])}"
+    return f"{what} – {number}"
 
 
-def _centres(machine: Machine, wide: float, high: float) -> list[Point]:
+def _centres(count: int, links: Sequence[Link], wide: float, high: float) -> list[Point]:
     """Return where nodes stand: up to four in a rectangle, more on an ellipse."""
-    count = len(machine.nodes)
     if count <= 4:
         right, lower = wide * 2, high * 2.6
         corners = ((0, 0), (right, 0), (right, lower), (0, lower))
-        at = dict(zip(square_order(machine), corners, strict=False))
+        at = dict(zip(square_order(count, links), corners, strict=False))
         return [Point(at[i][0] + wide / 2, at[i][1] + high / 2) for i in range(count)]
     radius = high
     while True:
@@ -117,17 +121,25 @@ def _apart(a: Point, b: Point, wide: float, high: float) -> bool:
     return abs(a.x - b.x) > wide + _ROOM or abs(a.y - b.y) > high + _ROOM
 
 
-def _labels(machine: Machine, centres: list[Point]) -> list[str]:
+def _labels(links: Sequence[Link], centres: list[Point]) -> list[str]:
     """Return a text on each link; those that meet in the middle have theirs nearer to an end."""
-    said = len(machine.nodes) > 4 and alike(machine.links)  # by the caption
-    if said or len(machine.links) > _MOST_LABELS:
+    said = len(centres) > 4 and alike(links)  # by the caption
+    if said or len(links) > _MOST_LABELS:
         return []
     parts = []
-    for link in machine.links:
+    crossing = 0
+    for link in links:
         a, b = centres[link.ends[0]], centres[link.ends[1]]
-        share = 0.5 if _beside(machine, link) else 0.34
+        share = 0.5
+        if not _beside(len(centres), links, link):
+            # Of the two that cross in a square, one has its text above and one below the middle.
+            share = 0.66 if len(centres) <= 4 and crossing % 2 else 0.34
+            crossing += 1
         at = Point(a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share)
-        for offset, words in ((-3.0, f"{link.gb_per_s:g} GB/s"), (10.0, f"{link.latency_ns:g} ns")):
+        for offset, words in (
+            (-3.0, f"{link.gb_per_s:.4g} GB/s"),
+            (10.0, f"{link.latency_ns:.4g} ns"),
+        ):
             wide = len(words) * 6.2 + 4
             place = Point(at.x, at.y + offset)
             parts.append(
@@ -138,10 +150,9 @@ def _labels(machine: Machine, centres: list[Point]) -> list[str]:
     return parts
 
 
-def _beside(machine: Machine, link: Link) -> bool:
+def _beside(count: int, links: Sequence[Link], link: Link) -> bool:
     """Whether the ends of a link are neighbours on the circle."""
-    count = len(machine.nodes)
-    order = square_order(machine) if count <= 4 else tuple(range(count))
+    order = square_order(count, links) if count <= 4 else tuple(range(count))
     apart = abs(order.index(link.ends[0]) - order.index(link.ends[1]))
     return apart in (1, max(count, 4) - 1)
 
@@ -150,7 +161,7 @@ def _line(a: Point, b: Point) -> str:
     return f'  <line class="link" x1="{a.x:.1f}" y1="{a.y:.1f}" x2="{b.x:.1f}" y2="{b.y:.1f}"/>'
 
 
-def _box(centre: Point, lines: list[str], wide: float, high: float) -> list[str]:
+def _box(centre: Point, lines: Sequence[str], wide: float, high: float) -> list[str]:
     left, top = centre.x - wide / 2, centre.y - high / 2
     parts = [
         f'  <rect class="box" x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" '

@@ -15,7 +15,7 @@ from gnomon.machines.workloads import build, describe, workload_names
 from gnomon.machines.workloads.definition import PLACES
 from gnomon.machines.workloads.layout import layout
 
-from . import twins_bytemark, twins_loops, twins_numeric, twins_sort, twins_sparse
+from . import twins_bytemark, twins_image, twins_loops, twins_numeric, twins_sort, twins_sparse
 from .log import Log, Op, Places, Values
 
 Twin = Callable[[Values, Places, int], list[Log]]
@@ -27,13 +27,16 @@ TWINS: dict[str, Twin] = {
     "copy": twins_loops.stream,
     "false-sharing": twins_loops.false_sharing,
     "fft": twins_numeric.fft,
+    "hot-table": twins_loops.hot_table,
     "matmul": twins_loops.matmul,
     "matrix-update": twins_numeric.matrix_update,
     "parallel-sort": twins_sort.parallel_sort,
     "producer-consumer": twins_loops.producer_consumer,
+    "pyramid": twins_image.pyramid,
     "radix": twins_sort.radix,
     "ramp-compute": twins_loops.ramp_compute,
     "random": twins_loops.random,
+    "relay": twins_loops.relay,
     "spmv": twins_sparse.spmv,
     "strided-sum": twins_loops.strided_sum,
     "string-sort": twins_bytemark.string_sort,
@@ -54,6 +57,12 @@ SMALL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "copy": {"size": st.integers(64, 900), "unroll": st.integers(1, 9)},
     "false-sharing": {"size": st.integers(8, 40), "spacing": st.sampled_from([8, 16, 64])},
     "fft": {"size": st.sampled_from([4, 16, 64]), "threads": st.sampled_from([1, 2])},
+    "hot-table": {
+        "size": st.integers(64, 900),
+        "touch": st.sampled_from([8, 64, 4096]),
+        "accesses": st.integers(1, 40),
+        "writes": st.sampled_from([0, 30, 100]),
+    },
     "matmul": {"size": st.sampled_from([4, 6, 8]), "block": st.sampled_from([1, 2])},
     "matrix-update": {
         "size": st.integers(2, 7),
@@ -67,6 +76,14 @@ SMALL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "size": st.integers(8, 200),
         "slots": st.integers(2, 4),
         "threads": st.sampled_from([2, 4]),
+    },
+    "pyramid": {
+        "size": st.integers(4, 12),
+        "width": st.integers(1, 20),
+        "radius": st.integers(0, 3),
+        "scales": st.integers(1, 3),
+        "features": st.integers(0, 2),
+        "touch": st.sampled_from([4, 64, 4096]),
     },
     "radix": {
         "size": st.integers(1, 200),
@@ -85,6 +102,7 @@ SMALL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "accesses": st.integers(1, 60),
         "writes": st.sampled_from([0, 30, 100]),
     },
+    "relay": {"size": st.integers(64, 300), "spacing": st.sampled_from([8, 64])},
     "spmv": {
         "size": st.integers(16, 60),
         "row_length": st.integers(1, 9),

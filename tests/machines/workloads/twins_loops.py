@@ -106,6 +106,40 @@ def zipf(v: Values, at: Places, stride: int) -> list[Log]:
     return threads
 
 
+def hot_table(v: Values, at: Places, stride: int) -> list[Log]:
+    threads = logs(v)
+    words = v["size"] // 8
+    touches = range(0, 8 * words, v["touch"])
+    for at_byte in touches:
+        threads[0].store(at["table"] + at_byte, 8, 1)
+        threads[0].turn(at_byte != touches[-1], 1)
+    for t, log in enumerate(threads):
+        log.barrier(v["threads"])
+        numbers = Random(v["seed"], t + 1)
+        for i in range(v["accesses"]):
+            address = at["table"] + 8 * numbers.below(words)
+            writes = numbers.below(100) < v["writes"]
+            log.emit(Code.INTEGER, 4, 2)
+            log.emit(Code.MULTIPLY, 2, 2)
+            (log.store if writes else log.load)(address, 8, 2)
+            log.turn(i + 1 < v["accesses"], 2)
+    return threads
+
+
+def relay(v: Values, at: Places, stride: int) -> list[Log]:
+    threads, words = logs(v), v["size"] // v["spacing"]
+    for turn in range(v["threads"]):
+        for t, log in enumerate(threads):
+            for _ in range(v["iterations"] if t == turn else 0):
+                for i in range(words):
+                    log.load(at["array"] + v["spacing"] * i, 8, 1)
+                    log.emit(Code.FP_ADD, 1, 1)
+                    log.store(at["array"] + v["spacing"] * i, 8, 1)
+                    log.turn(i + 1 < words, 1)
+            log.barrier(v["threads"])
+    return threads
+
+
 def false_sharing(v: Values, at: Places, stride: int) -> list[Log]:
     threads = logs(v)
     for t, log in enumerate(threads):

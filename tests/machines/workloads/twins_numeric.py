@@ -162,11 +162,19 @@ def fft(v: Values, at: Places, stride: int) -> list[Log]:
     root, threads = math.isqrt(v["size"]), logs(v)
     arrays = [at["x"], at["transposed"], at["twiddles"]]
     prepare(threads, v, arrays, 2 * v["size"], 8)
+    roots = [at["roots"]] * len(threads)
+    if v["roots"] == "private":
+        roots = [at["copies"] + t * stride for t in range(len(threads))]
+        for log, own in zip(threads, roots, strict=True):
+            for i in range(root - 1):
+                _load(log, at["roots"] + 16 * i, 6)
+                _store(log, own + 16 * i, 6)
+                log.turn(i < root - 2, 6)
     for _ in range(v["iterations"]):
         _transpose(threads, root, at["x"], at["transposed"])
-        _transform(threads, root, at["transposed"], at["roots"], at["twiddles"])
+        _transform(threads, root, at["transposed"], roots, at["twiddles"])
         _transpose(threads, root, at["transposed"], at["x"])
-        _transform(threads, root, at["x"], at["roots"], None)
+        _transform(threads, root, at["x"], roots, None)
         _transpose(threads, root, at["x"], at["transposed"])
     return threads
 
@@ -197,7 +205,9 @@ def _transpose(threads: list[Log], root: int, source: int, target: int) -> None:
         log.barrier(len(threads))
 
 
-def _transform(threads: list[Log], root: int, base: int, roots: int, twiddles: int | None) -> None:
+def _transform(
+    threads: list[Log], root: int, base: int, roots: list[int], twiddles: int | None
+) -> None:
     rows, bits = root // len(threads), root.bit_length() - 1
     for t, log in enumerate(threads):
         for row in range(t * rows, (t + 1) * rows):
@@ -216,7 +226,7 @@ def _transform(threads: list[Log], root: int, base: int, roots: int, twiddles: i
                 half = length // 2
                 for k in range(0, root, length):
                     for j in range(half):
-                        _load(log, roots + 16 * (half - 1 + j), 4)
+                        _load(log, roots[t] + 16 * (half - 1 + j), 4)
                         _load(log, line[k + j + half], 4)
                         _load(log, line[k + j], 4)
                         log.emit(Code.FP_MULTIPLY, 4, 4)

@@ -114,7 +114,10 @@ class Bank:
     def pass_to(self, now: int) -> None:
         """Take in what happened up to now; a turn that is over ends."""
         on = {each.label for each in self._turns.now}
+        told = isinstance(self._turns, ToldTurns)
         for label, line in self._lines.items():
+            if told and label not in on:
+                continue  # where it stands is of interest when it is told to begin
             for place, truth in self._look(line.programmed).items():
                 # A thread that was not there at the last look began within this slice.
                 held = line.places.setdefault(
@@ -128,6 +131,18 @@ class Bank:
         if self.next_turn is not None and now >= self.next_turn:
             self._turns.move_on()
             self.next_turn = self._end_of_turn()
+
+    def tell(self, now: Sequence[Programmed]) -> None:
+        """Let these be on counters from now on, where turns are told."""
+        assert isinstance(self._turns, ToldTurns)
+        self._turns.now = tuple(now)
+        for each in now:
+            line = self._lines[each.label]
+            for place, truth in self._look(line.programmed).items():
+                held = line.places.setdefault(
+                    place, _Place(Register(self._pmu.width), truth, self._now)
+                )
+                held.seen = truth
 
     def counted(self) -> list[Counted]:
         """Return what all counters say."""

@@ -122,10 +122,42 @@ def _access(tally: Tally, v: Values, _: Layout) -> bool:
     return True
 
 
+def _hot_table(tally: Tally, v: Values, layout: Layout) -> bool:
+    touches = -(-layout.arrays["table"] // v["touch"])
+    tally.add(touches, stores=1)
+    tally.loops(1, touches)
+    return _access(tally, v, layout)
+
+
+def _relay(tally: Tally, v: Values, layout: Layout) -> bool:
+    sweeps = v["iterations"] * v["threads"]
+    words = layout.arrays["array"] // v["spacing"]
+    tally.add(sweeps * words, loads=1, fp_add=1, stores=1)
+    tally.loops(sweeps, sweeps * words)
+    return True
+
+
 def _false_sharing(tally: Tally, v: Values, _: Layout) -> bool:
     turns = v["iterations"] * v["threads"]
     tally.add(turns, loads=1, integer=1, stores=1)
     tally.loops(v["threads"], turns)
+    return True
+
+
+def _pyramid(tally: Tally, v: Values, _: Layout) -> bool:
+    rows, width, threads = v["size"], v["width"], v["threads"]
+    parts = [rows * (t + 1) // threads - rows * t // threads for t in range(threads)]
+    touches = sum(-(-4 * part * width // v["touch"]) for part in parts)
+    tally.add(touches, stores=1)
+    tally.loops(threads, touches)
+    passes, taps = 2 * v["scales"], 2 * v["radius"] + 1
+    tally.add(passes * rows * width, loads=taps, fp_multiply=taps, fp_add=taps, stores=1)
+    tally.loops(passes * rows, passes * rows * width)
+    tally.loops(passes * threads, passes * rows)
+    features = v["features"] * threads
+    tally.add(256 * features, loads=1, fp_multiply=2, fp_add=2)
+    tally.loops(features, 256 * features)
+    tally.loops(threads if v["features"] else 0, features)
     return True
 
 
@@ -186,6 +218,9 @@ def _fft(tally: Tally, v: Values, _: Layout) -> bool:
     bits = (points.bit_length() - 1) // 2
     root = 1 << bits
     _prepared(tally, v, 3, 2 * points)
+    if v["roots"]:
+        tally.add(v["threads"] * (root - 1), loads=2, stores=2)
+        tally.loops(v["threads"], v["threads"] * (root - 1))
     tally.add(3 * points * rounds, loads=2, stores=2)
     tally.loops(3 * points * rounds // min(4, root // v["threads"]), 3 * points * rounds, 2)
     rows = 2 * root * rounds  # that are transformed
@@ -252,12 +287,15 @@ _FORMULAS: dict[str, Callable[[Tally, Values, Layout], bool]] = {
     "copy": _stream,
     "false-sharing": _false_sharing,
     "fft": _fft,
+    "hot-table": _hot_table,
     "matmul": _matmul,
     "matrix-update": _matrix_update,
     "producer-consumer": _producer_consumer,
+    "pyramid": _pyramid,
     "radix": _radix,
     "ramp-compute": _ramp_compute,
     "random": _access,
+    "relay": _relay,
     "spmv": _spmv,
     "strided-sum": _strided_sum,
     "triad": _stream,

@@ -77,6 +77,16 @@ def _random(v: Integers) -> Layout:
     return Layout({"words": v["size"] // 8 * 8})
 
 
+def _hot_table(v: Integers) -> Layout:
+    return Layout({"table": v["size"] // 8 * 8})
+
+
+def _relay(v: Integers) -> Layout:
+    if v["spacing"] > v["size"]:
+        raise MisfitError("spacing", f"must not be above size, which is {v['size']}")
+    return Layout({"array": v["size"] // v["spacing"] * v["spacing"]})
+
+
 def _false_sharing(v: Integers) -> Layout:
     if v["spacing"] % 8:
         raise MisfitError("spacing", f"must be a multiple of 8, which {v['spacing']} is not")
@@ -87,6 +97,15 @@ def _producer_consumer(v: Integers) -> Layout:
     if v["threads"] % 2:
         raise MisfitError("threads", f"must be even, because threads are pairs: {v['threads']}")
     return Layout({"slots": v["threads"] // 2 * v["slots"] * (-(-v["size"] // 64) * 64)})
+
+
+def _pyramid(v: Integers) -> Layout:
+    if v["threads"] > v["size"]:
+        raise MisfitError("threads", f"must not be above size, which is {v['size']}")
+    if v["touch"] % 4:
+        raise MisfitError("touch", f"must be a multiple of 4, which {v['touch']} is not")
+    picture = 4 * v["size"] * v["width"]
+    return Layout({"image": picture, "rows": picture, "blurred": picture * v["scales"]})
 
 
 def _ramp_compute(v: Integers) -> Layout:
@@ -130,7 +149,11 @@ def _fft(v: Integers) -> Layout:
             "threads", f"must be a power of two up to {root}, the square root of size: {threads}"
         )
     points = 16 * size
-    return Layout({"x": points, "transposed": points, "roots": 16 * root, "twiddles": points})
+    arrays = {"x": points, "transposed": points, "roots": 16 * root, "twiddles": points}
+    if not v["roots"]:
+        return Layout(arrays)
+    stride = separate(16 * root)
+    return Layout({**arrays, "copies": stride * threads}, stride)
 
 
 def _radix(v: Integers) -> Layout:
@@ -227,13 +250,16 @@ _LAYOUTS: dict[str, Callable[[Integers], Layout]] = {
     "copy": _stream("a", "b"),
     "false-sharing": _false_sharing,
     "fft": _fft,
+    "hot-table": _hot_table,
     "matmul": _matmul,
     "matrix-update": _matrix_update,
     "parallel-sort": _parallel_sort,
     "producer-consumer": _producer_consumer,
+    "pyramid": _pyramid,
     "radix": _radix,
     "ramp-compute": _ramp_compute,
     "random": _random,
+    "relay": _relay,
     "strided-sum": _strided_sum,
     "string-sort": _string_sort,
     "triad": _stream("a", "b", "c"),

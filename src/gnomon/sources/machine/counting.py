@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gnomon.events.model import Group, Request
     from gnomon.machines.ledger import Ledger
     from gnomon.sources.machine.runs import Run
-    from gnomon.sources.machine.targets import Bench
+    from gnomon.sources.machine.targets import Counted
 
 _PIECE = 0.1  # seconds of real time after which somebody may want to interrupt
 
@@ -31,7 +31,7 @@ class MachineCounting(Closing):
     """
 
     def __init__(
-        self, groups: Sequence[Group], run: Run, bench: Bench, *, exact: bool = False
+        self, groups: Sequence[Group], run: Run, bench: Counted, *, exact: bool = False
     ) -> None:
         self.warnings: list[str] = []
         self.requests: tuple[Request, ...] = tuple(r for group in groups for r in group)

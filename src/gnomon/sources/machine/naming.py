@@ -17,8 +17,8 @@ _IN_SLASHES = re.compile(r"cpu/(?P<name>[^/,=]+)(?:,(?P<key>ldlat|emask)=(?P<val
 _LONGEST_LATENCY = 1 << 16
 
 
-def find_event(pmu: Pmu, name: str) -> PmuEvent:
-    """Return the event of this name, in any spelling.
+def find_event(pmu: Pmu, name: str, *, on: str = "") -> PmuEvent:
+    """Return the event of this name, in any spelling; `on` is how users name the machine.
 
     Understood are `mem-loads:ldlat=64`, `mem-loads/ldlat=64/`, `cpu/mem-loads,ldlat=64/` and,
     where the bits of an event mask can be combined, `Instr_ld:emask=0x10`.
@@ -26,8 +26,8 @@ def find_event(pmu: Pmu, name: str) -> PmuEvent:
     name = name.strip()
     found = _ATTRIBUTE.fullmatch(name) or _IN_SLASHES.fullmatch(name)
     if found is None:
-        return _plain(pmu, name, name)
-    event = _plain(pmu, found["name"], name)
+        return _plain(pmu, name, name, on)
+    event = _plain(pmu, found["name"], name, on)
     if found["key"] is None:
         return event
     try:
@@ -41,10 +41,10 @@ def find_event(pmu: Pmu, name: str) -> PmuEvent:
     return _with_mask(pmu, event, value)
 
 
-def _plain(pmu: Pmu, name: str, asked: str) -> PmuEvent:
+def _plain(pmu: Pmu, name: str, asked: str, on: str) -> PmuEvent:
     found = pmu.index.find_all(name)
     if not found:
-        raise UnknownEventError(asked, pmu.index.nearest(name), f"on {pmu.title}")
+        raise UnknownEventError(asked, pmu.index.nearest(name), f"on {pmu.title}", on=on)
     return pmu.events[found[0].name]
 
 

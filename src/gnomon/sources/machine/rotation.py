@@ -75,7 +75,7 @@ class MachineRotation(MachineCounting):
                 turn = Turn(start, now, self._chosen, self._readings(before, counted, now))
                 if goes_on:
                     self._chosen = choose()
-                    self._told.now = self._on()
+                    self._bank.tell(self._on())
                 if turn.time > turn.start:
                     yield turn
                 before, start = counted, now

@@ -42,6 +42,8 @@ _DATA_SOURCES: Mapping[Origin, int] = {
     Origin.LOCAL_MEMORY: _LOAD | _HIT | 0x80 << 5,
     Origin.REMOTE_MEMORY: _LOAD | _HIT | 0x100 << 5,
 }
+_FARTHER = 1  # by how much to shift the bit of a level that is two or more hops away
+_REMOTE = (Origin.REMOTE_CACHE, Origin.REMOTE_MEMORY)
 
 
 class MachineSampler(Closing):
@@ -63,6 +65,8 @@ class MachineSampler(Closing):
         self._state = "ready"
         self._bank: Bank | None = None
         self._pending: list[NDArray[np.void]] = []
+        self._routes = bench.machine.routes()
+        self._core_nodes = bench.machine.core_nodes
         try:
             self._events = [self._programme(sampling) for sampling in self._samplings]
             if reason := misfit(bench.pmu, self._events):
@@ -176,11 +180,24 @@ class MachineSampler(Closing):
             batch.address.append(int(sample["address"]))
             batch.period.append(self._samplings[number].amount)
             batch.weight.append(int(sample["latency"]) // TICKS_PER_CYCLE if loaded else 0)
-            batch.data_source.append(_DATA_SOURCES[Origin(int(sample["place"]))] if loaded else 0)
+            batch.data_source.append(self._data_source(sample) if loaded else 0)
             batch.pid.append(pid)
             batch.tid.append(int(sample["thread"]))
             batch.cpu.append(int(sample["hardware"]))
             batch.chain_ends.append(len(batch.chain_frames))
+
+    def _data_source(self, sample: np.void) -> int:
+        """Return what answered a load, in the kernel's word."""
+        origin = Origin(int(sample["place"]))
+        word = _DATA_SOURCES[origin]
+        if origin not in _REMOTE:
+            return word
+        core = int(sample["hardware"]) // self._bench.machine.core.threads
+        here = self._core_nodes[core]
+        if len(self._routes[here, int(sample["node"])]) < 2:
+            return word
+        level = 0x3FFF << 5
+        return word & ~level | (word & 0x3FF0 << 5) << _FARTHER | word & 0xF << 5
 
     def maps(self) -> list[MappedFile]:
         """Return the files mapped since the last call: that of a traced program."""

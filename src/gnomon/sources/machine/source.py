@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
     from gnomon.machines.pmu.model import Pmu
     from gnomon.machines.program import Program
+    from gnomon.sources.latency import Facility
     from gnomon.sources.machine.rotation import MachineRotation
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
@@ -60,6 +61,7 @@ class MachineSource:
         self.pmu = pmu if pmu is not None else load_pmu(self.machine.pmu)
         self.seed = seed
         self._profile = profile
+        self._on = "" if isinstance(machine, Machine) else str(machine)
         self._bench = Bench(self.machine, self.pmu, seed, options)
 
     def events(self) -> Iterator[Event]:
@@ -68,7 +70,7 @@ class MachineSource:
 
     def resolve(self, name: str) -> tuple[Event, ...]:
         """Return the event of this name, in any spelling."""
-        return (find_event(self.pmu, name).event,)
+        return (find_event(self.pmu, name, on=self._on).event,)
 
     def preset_table(self) -> PresetTable:
         """Return how this machine counts portable events."""
@@ -159,6 +161,12 @@ class MachineSource:
         from gnomon.sources.machine.sampling import MachineSampler
 
         return MachineSampler(samplings, run_program(self._bench, program), self._bench)
+
+    def latency_facility(self) -> Facility:
+        """Return how the machine tells the latency of loads."""
+        from gnomon.sources.latency import machine_facility
+
+        return machine_facility(self.pmu, self.machine.name)
 
     def provenance(self, target: Target) -> Provenance:
         """Return which machine is simulated, with which seed, and what runs on it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gnomon.errors import CommandError, UsageError
 from gnomon.sources.base import Command
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from gnomon.sources.machine.runs import Run
 
 _SIGNAL_SECONDS = 10
+
+
+class Counted(Protocol):
+    """Anything whose events are behind a simulated PMU."""
+
+    @property
+    def pmu(self) -> Pmu: ...
+
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +76,14 @@ def _workload(bench: Bench, command: Command) -> Run:
 
 
 def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:
+    from gnomon.machines.loads import LOADS
     from gnomon.machines.signals import SignalRun, load_signal
     from gnomon.sources.machine.runs import SignalledRun
+
+    if name == LOADS:
+        from gnomon.sources.machine.loads import loads_run
+
+        return loads_run(bench, words)
 
     duration = _SIGNAL_SECONDS * 10**9
     for word in words:

@@ -19,6 +19,7 @@ from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
+    from gnomon.sources.latency import Facility
     from gnomon.sources.perf.rotation import PerfRotation
     from gnomon.sources.perf.sampling import PerfSampler
     from gnomon.sources.sampling import Sampling
@@ -112,6 +113,12 @@ class PerfSource:
         return PerfSampler(
             samplings, target, self.host, has_core_pmu=self.has_core_pmu, pages=pages
         )
+
+    def latency_facility(self) -> Facility:
+        """Return how this host tells the latency of loads."""
+        from gnomon.sources.latency import host_facility
+
+        return host_facility(self.catalogue.pmus, midr=self.host.midr)
 
     def provenance(self, target: Target) -> Provenance:
         """Return what this host is and what is measured on it."""

@@ -129,6 +129,7 @@ static void become(int number) {
     struct gnomon_slot* slot = &gnomon_trace->slots[number];
     slot->tid = (int32_t)gnomon_system_call(SYS_gettid, 0, 0, 0, 0);
     gnomon_self.number = number;
+    gnomon_self.index = 0; /* a library that is set up before us may have locked something */
     gnomon_self.ring = gnomon_trace->rings[number];
     gnomon_self.slot = slot;
     __atomic_store_n(&slot->state, GNOMON_LIVE, __ATOMIC_RELEASE);

@@ -1,0 +1,296 @@
+"""How long loads take: a histogram of latencies, from thresholds or from samples.
+
+result = gn.latency(["workload:random"], source=MachineSource("ring-4"))
+for peak in result.peaks:
+    print(peak.name, peak.cycles, peak.share)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
+from gnomon.analysis.latency.model import (
+    LatencyBin,
+    LatencyResult,
+    Mode,
+    Peak,
+    Reference,
+    Slice,
+)
+from gnomon.errors import GnomonError, UsageError
+from gnomon.recording.model import EventInfo, Provenance
+
+if TYPE_CHECKING:
+    from gnomon.analysis.latency.measure import Measured
+    from gnomon.recording import Recording, RecordingWriter
+    from gnomon.sources.base import Source, Target
+
+__all__ = [
+    "LatencyBin",
+    "LatencyResult",
+    "Mode",
+    "Peak",
+    "Reference",
+    "Slice",
+    "latency",
+    "latency_of",
+    "result_of",
+]
+
+SLICE = "10ms"
+SIMULATED_SLICE = "10us"  # simulated programs take milliseconds
+_SIGNAL = "signal:"
+
+OnResult = Callable[[LatencyResult], None]
+
+
+def latency(
+    what: Any,
+    edges: str | Sequence[int] = DEFAULT,
+    *,
+    samples: bool = False,
+    length: str | int | None = None,
+    period: int | None = None,
+    duration: str | float | None = None,
+    seed: int = 1,
+    references: Sequence[Reference] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    source: Source | None = None,
+    on_result: OnResult | None = None,
+) -> LatencyResult:
+    """Measure how long the loads of a program take.
+
+    `what` is a command as a list of words, or a target. `edges` bound the bins, in cycles. Without
+    `samples` loads above each edge are counted in turns of `length`, 10 ms by default (10 us of
+    simulated time); with it, every `period`-th load is sampled. `references` name the peaks;
+    without them those of a simulated machine are measured on it. `on_result` is shown what is
+    known so far, now and then.
+    """
+    from gnomon.analysis.estimate.observe import as_target
+    from gnomon.analysis.latency.measure import count_sweeps, take_samples
+    from gnomon.sources import find_source
+    from gnomon.sources.latency import find_facility
+    from gnomon.units import parse_duration
+
+    target = as_target(what)
+    source = find_source("perf") if source is None else source
+    bounds = parse_edges(edges) if isinstance(edges, str) else checked_edges(edges)
+    facility = find_facility(source)
+    step = slice_length(length, source, target)
+    seconds = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
+    known = _references(source, target, references)
+    origin = replace(source.provenance(target), interval=None if samples else step)
+    mode = Mode.SAMPLES if samples else Mode.THRESHOLDS
+
+    def shown(measured: Measured) -> LatencyResult:
+        return result_of(measured, bounds, origin, mode, known, facility.blind)
+
+    measured_so_far = _Watcher(shown, on_result)
+    with ExitStack() as stack:
+
+        def writer(infos: tuple[EventInfo, ...]) -> RecordingWriter | None:
+            if output is None:
+                return None
+            from gnomon.recording import RecordingWriter
+
+            return stack.enter_context(RecordingWriter(output, origin, infos, overwrite=overwrite))
+
+        if samples:
+            measured = take_samples(
+                source,
+                facility,
+                target,
+                threshold=bounds[0],
+                period=facility.default_period if period is None else period,
+                duration=seconds,
+                writer=writer,
+                on_samples=measured_so_far.samples,
+            )
+        else:
+            measured = count_sweeps(
+                source,
+                facility,
+                bounds,
+                target,
+                length=step,
+                duration=seconds,
+                seed=seed,
+                writer=writer,
+                on_slice=measured_so_far.slices,
+            )
+    return shown(measured)
+
+
+class _Watcher:
+    """Shows what is known so far, a few times a second of real time."""
+
+    _EVERY = 0.25
+
+    def __init__(
+        self, shown: Callable[[Measured], LatencyResult], on_result: OnResult | None
+    ) -> None:
+        self._shown = shown
+        self._on_result = on_result
+        self._next = 0.0
+
+    def slices(self, slices: Sequence[Slice]) -> None:
+        from gnomon.analysis.latency.measure import Measured
+
+        if self._due():
+            self._show(Measured(slices=list(slices)))
+
+    def samples(self, samples: Sequence[Any]) -> None:
+        from gnomon.analysis.latency.measure import Measured
+
+        if self._due():
+            self._show(Measured(samples=list(samples)))
+
+    def _due(self) -> bool:
+        import time
+
+        if self._on_result is None or time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + self._EVERY
+        return True
+
+    def _show(self, measured: Measured) -> None:
+        try:
+            result = self._shown(measured)
+        except GnomonError:
+            return  # the first sweep is not over yet
+        assert self._on_result is not None
+        self._on_result(result)
+
+
+def slice_length(length: str | int | None, source: Source, target: Target) -> int:
+    """Return how long a threshold is counted at a time, in ns."""
+    from gnomon.units import parse_duration
+
+    if length is None:
+        length = SIMULATED_SLICE if source.simulated and not _is_signal(target) else SLICE
+    return parse_duration(length, "slice") if isinstance(length, str) else length
+
+
+def _is_signal(target: Target) -> bool:
+    """Whether what is measured is made up, with latencies of its own and real time."""
+    from gnomon.sources.base import Command
+
+    return (
+        isinstance(target, Command)
+        and target.argv[:1] != ()
+        and (target.argv[0].startswith(_SIGNAL))
+    )
+
+
+def _references(
+    source: Source, target: Target, references: Sequence[Reference] | None
+) -> tuple[Reference, ...]:
+    if references is not None:
+        return tuple(references)
+    from gnomon.sources.machine import MachineSource
+
+    if not isinstance(source, MachineSource) or _is_signal(target):
+        return ()
+    from gnomon.analysis.latency.references import chased
+
+    return chased(source.machine)
+
+
+def result_of(
+    measured: Measured,
+    edges: Sequence[int],
+    provenance: Provenance,
+    mode: Mode,
+    references: Sequence[Reference] = (),
+    blind: Sequence[str] = (),
+) -> LatencyResult:
+    """Make a histogram with named peaks of what was measured."""
+    from gnomon.analysis.latency.peaks import find_peaks
+    from gnomon.analysis.latency.samples import sample_histogram
+    from gnomon.analysis.latency.threshold import LEAST_SWEEPS, histogram
+
+    warnings = list(measured.warnings)
+    if mode is Mode.SAMPLES:
+        if not measured.samples:
+            raise GnomonError("no load was sampled: let it run longer, or sample more often.")
+        bins = sample_histogram(measured.samples, edges)
+        readings, sweeps = len(measured.samples), 0
+        seconds = (measured.run.end - measured.run.start) / 1e9
+    else:
+        bins, sweeps, seconds = histogram(measured.slices, edges)
+        readings = len(measured.slices)
+        if sweeps < LEAST_SWEEPS:
+            warnings.append(
+                f"only {sweeps} sweeps over the edges: intervals know of chance alone, not of "
+                "phases; let it run longer, or use shorter slices or fewer edges"
+            )
+    return LatencyResult(
+        mode=mode,
+        edges=tuple(edges),
+        bins=bins,
+        readings=readings,
+        sweeps=sweeps,
+        seconds=seconds,
+        provenance=provenance,
+        peaks=find_peaks(bins, references),
+        references=tuple(references),
+        blind=tuple(blind),
+        warnings=tuple(warnings),
+        exit_status=measured.run.exit_status,
+        interrupted=measured.interrupted,
+    )
+
+
+def latency_of(
+    recording: Recording | str | os.PathLike[str],
+    edges: str | Sequence[int] | None = None,
+    *,
+    references: Sequence[Reference] | None = None,
+) -> LatencyResult:
+    """Return the histogram of a recording, over its own edges or some of them."""
+    from gnomon.analysis.latency.recorded import measured_in
+    from gnomon.recording import Recording
+
+    if not isinstance(recording, Recording):
+        with Recording.open(recording) as opened:
+            return latency_of(opened, edges, references=references)
+    measured, counted = measured_in(recording)
+    mode = Mode.THRESHOLDS if measured.slices else Mode.SAMPLES
+    bounds = counted if edges is None else None
+    if bounds is None or mode is Mode.SAMPLES:
+        asked = DEFAULT if edges is None else edges
+        bounds = parse_edges(asked) if isinstance(asked, str) else checked_edges(asked)
+    if mode is Mode.THRESHOLDS and not set(bounds) <= set(counted):
+        wrong = next(edge for edge in bounds if edge not in counted)
+        raise UsageError(
+            f"the recording has no counts above {wrong} cycles: choose among its own edges, "
+            f"{counted[0]} to {counted[-1]}."
+        )
+    origin = recording.provenance
+    signal = bool(origin.command) and origin.command[0].startswith(_SIGNAL)
+    if references is None and origin.simulated and origin.machine and not signal:
+        references = _of_machine(origin.machine)
+    return result_of(measured, bounds, origin, mode, references or (), _blind(measured, origin))
+
+
+def _of_machine(name: str) -> tuple[Reference, ...]:
+    """Return the latencies of a machine that comes with gnomon, none of others."""
+    from gnomon.analysis.latency.references import chased
+    from gnomon.machines.description import load_machine
+
+    try:
+        return chased(load_machine(name))
+    except UsageError:
+        return ()
+
+
+def _blind(measured: Measured, origin: Provenance) -> tuple[str, ...]:
+    from gnomon.sources.latency import blind_spots
+
+    return blind_spots((info.name for info in measured.events), simulated=origin.simulated)

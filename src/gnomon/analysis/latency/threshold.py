@@ -1,0 +1,144 @@
+"""From counts above thresholds, taken one after the other, to a histogram with intervals.
+
+The rate of loads above an edge is all that was counted there over all the time it was counted. A
+bin is the difference of two such rates. How far it may be off is told by the sweeps themselves:
+their second differences have in them whatever varies from one slice to another, chance and phases
+of the program alike, but not what changes slowly, which sweeps that are evenly spread do not suffer
+from. Of phases as long as sweeps they have more in them than makes the mean wrong: `rhythm` tells
+how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from gnomon.analysis.latency.isotonic import non_increasing
+from gnomon.analysis.latency.model import CONFIDENCE, LatencyBin, Slice
+from gnomon.analysis.latency.sweeps import sweep_numbers
+from gnomon.errors import GnomonError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEAST_SWEEPS = 5
+"""With fewer the sweeps do not tell how far they are off, and chance alone has to."""
+
+_QUANTILE = (1 + CONFIDENCE) / 2
+_SPREAD = 1.944  # how much less second differences tell than independent values would
+_LEAST_OBSERVED = 0.05  # below, degrees of freedom are as good as infinite
+
+
+class Histogram(NamedTuple):
+    """Bins, from how many sweeps they are, and how much time they stand for, in s."""
+
+    bins: tuple[LatencyBin, ...]
+    sweeps: int
+    seconds: float
+
+
+def histogram(slices: Sequence[Slice], edges: Sequence[int]) -> Histogram:
+    """Return the histogram over these edges, for all the time in which any edge was counted."""
+    counts, seconds, order = _by_sweep(slices, edges)
+    times = np.nansum(seconds, axis=0)
+    if not np.all(times > 0):
+        missing = [str(edge) for edge, time in zip(edges, times, strict=True) if not time > 0]
+        raise GnomonError(
+            f"not all edges came to their turn, such as {missing[0]} cycles: "
+            "let it run longer, use shorter slices or fewer edges."
+        )
+    # Of a recording some edges may be left out, but not the time in which they were counted.
+    whole = sum(each.running for each in slices) / 1e9
+    rates = np.nansum(counts, axis=0) / times
+    raw = rates - np.append(rates[1:], 0.0)
+    falling = np.append(non_increasing(rates, times), 0.0)
+    off = _deviations(counts, seconds, rates, whole, order)
+    bins = tuple(
+        LatencyBin(
+            low=edge,
+            high=edges[j + 1] if j + 1 < len(edges) else None,
+            count=float(raw[j]) * whole,
+            least=float(raw[j] - off[j]) * whole,
+            most=float(raw[j] + off[j]) * whole,
+            monotone=float(falling[j] - falling[j + 1]) * whole,
+        )
+        for j, edge in enumerate(edges)
+    )
+    return Histogram(bins, len(counts), whole)
+
+
+def _by_sweep(
+    slices: Sequence[Slice], edges: Sequence[int]
+) -> tuple[Floats, Floats, Sequence[int]]:
+    """Return counts and seconds, (sweep, edge), and the numbers of edges in order of time.
+
+    Where there is no reading counts and seconds are not a number.
+    """
+    place = {edge: number for number, edge in enumerate(edges)}
+    used = [each for each in slices if each.edge in place and each.running > 0]
+    if not used:
+        raise GnomonError("nothing was counted: the program may have ended before the first slice.")
+    sweeps = sweep_numbers([each.edge for each in used])
+    counts = np.full((sweeps[-1] + 1, len(edges)), np.nan)
+    seconds = np.full_like(counts, np.nan)
+    order = [place[each.edge] for each in used]
+    for sweep, number, each in zip(sweeps, order, used, strict=True):
+        counts[sweep, number] = each.loads
+        seconds[sweep, number] = each.running / 1e9
+    return counts, seconds, order
+
+
+def _deviations(
+    counts: Floats, seconds: Floats, rates: Floats, whole: float, order: Sequence[int]
+) -> Floats:
+    """Return how far the rate of each bin may be off, either way, at the level of intervals."""
+    from gnomon.analysis.latency.rhythm import felt_shares
+
+    length = np.nanmean(seconds, axis=0)
+    # How far each sweep pulls the rate of an edge away from where it is.
+    pulls = (counts - rates * seconds) / length
+    felt = felt_shares(pulls, rates / length, order)
+    both = pulls - np.append(pulls[:, 1:], np.zeros((len(pulls), 1)), axis=1)
+    # What was counted itself is known: only the rest of the time is a guess.
+    unseen = 1 - np.nansum(seconds, axis=0) / whole
+    return np.array(
+        [
+            _deviation(both[:, j], _of_chance(counts, seconds, j), float(felt[j]), unseen[j])
+            for j in range(len(rates))
+        ]
+    )
+
+
+def _deviation(pulls: Floats, chance: float, felt: float, unseen: float) -> float:
+    """Return how far the rate of a bin may be off, from how far each sweep pulls it.
+
+    `chance` is the least variance that the rate has, and of what sweeps vary by beyond that the
+    share `felt` makes their mean wrong.
+    """
+    from gnomon.analysis.stats.distributions import t_quantile
+
+    pulls = pulls[~np.isnan(pulls)]
+    sweeps = len(pulls)
+    if sweeps < LEAST_SWEEPS:
+        return float(t_quantile(_QUANTILE, 2.0) * np.sqrt(chance))
+    if not pulls.any():
+        return 0.0
+    bends = pulls[2:] - 2 * pulls[1:-1] + pulls[:-2]
+    observed = felt * float((bends**2).sum()) / (6 * (sweeps - 2)) / sweeps
+    variance = observed + (1 - felt) * chance
+    # Chance is known without a guess; only the part that was observed has few degrees of freedom.
+    freedom = (sweeps - 2) / _SPREAD / max(observed / variance, _LEAST_OBSERVED) ** 2
+    return float(t_quantile(_QUANTILE, freedom) * np.sqrt(variance * unseen))
+
+
+def _of_chance(counts: Floats, seconds: Floats, j: int) -> float:
+    """Return the variance of a bin's rate if loads came independently and nothing else varied."""
+    total = 0.0
+    for edge in (j, j + 1):
+        if edge < counts.shape[1]:
+            total += (np.nansum(counts[:, edge]) + 1) / np.nansum(seconds[:, edge]) ** 2
+    return float(total)

@@ -1,0 +1,1 @@
+"""Links between nodes: the graph behind matrices of latency and bandwidth, and loads on it."""

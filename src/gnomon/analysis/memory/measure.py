@@ -1,0 +1,348 @@
+"""Carry out probes of this host's memory."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+
+from gnomon.analysis.memory.model import (
+    Bandwidth,
+    CoreKind,
+    CorePair,
+    CurvePoint,
+    LatencyCurve,
+    MeasuredCache,
+    MemoryResult,
+    NodePair,
+    Part,
+    SharedCore,
+    UnderLoad,
+)
+from gnomon.analysis.memory.names import (
+    measured_caches,
+    name_levels,
+    named_latencies,
+    notes_on_caches,
+)
+from gnomon.analysis.memory.plan import DUTIES, HUGE_PAGE, SMALL_PAGE, Plan
+from gnomon.analysis.memory.plateaus import find_plateaus
+from gnomon.errors import GnomonError, NotPermittedError
+from gnomon.stress.chase import Chase, core_clock, core_to_core, page_size
+from gnomon.stress.load import LoadWatch
+from gnomon.stress.memory import Buffer
+from gnomon.stress.samples import Samples
+from gnomon.stress.streams import STAGGER, Lane, Stream, stream_rounds
+from gnomon.units import utc_now
+
+REFINED_RISE = 1.3
+"""Between sizes whose latencies differ by this factor, more sizes are measured."""
+_REFINED_POINTS = 3
+_MOST_REFINED = 6  # steps of a curve
+_SECOND_SECONDS = 0.7  # for sizes that deserve a second look, and for those between
+_DISTURBED = 1.1  # times the latency of a larger size
+_ROUNDS = 50
+_NEAR_SIZE = 16 << 10  # within any first cache
+_SLICE = 0.25  # s that streams go on at a time: only between them can a user interrupt
+_BUSY = 0.25  # CPUs used by others that are worth a warning
+
+Advance = Callable[[], None]
+
+
+def measure_memory(plan: Plan, advance: Advance = lambda: None) -> MemoryResult:
+    """Do what is planned; `advance` is called after each step."""
+    # Before memory is taken: under a tight limit, a library that finds none ends the process.
+    import numpy as np  # noqa: F401
+
+    try:
+        return _Probe(plan, advance).run()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise GnomonError(
+            f"a thread could not be started or kept on its CPU ({error.strerror or error}): look "
+            "at the limits of this process (ulimit -u, cpuset) and try again."
+        ) from None
+
+
+class _Probe:
+    """One run of all probes; collects what is to be said beside numbers."""
+
+    def __init__(self, plan: Plan, advance: Advance) -> None:
+        self._plan = plan
+        self._advance = advance
+        self._notes: list[str] = list(plan.notes)
+        self._warnings: list[str] = []
+        self._caches = plan.cpus[plan.cpu].caches
+        self._pages_confirmed = 0
+
+    def run(self) -> MemoryResult:
+        plan = self._plan
+        watch = LoadWatch()
+        clock = core_clock(plan.cpu)
+        parts = plan.parts
+        curves = tuple(self._curves()) if Part.CURVE in parts else ()
+        bandwidth = tuple(self._bandwidth()) if Part.BANDWIDTH in parts else ()
+        cores = tuple(self._cores()) if Part.CORES in parts else ()
+        kinds = tuple(self._kinds()) if Part.CORES in parts else ()
+        shared = tuple(self._shared_cores()) if Part.CORES in parts else ()
+        loaded = tuple(self._loaded()) if Part.LOADED in parts else ()
+        matrix = tuple(self._matrix()) if Part.MATRIX in parts else ()
+        main = max(curves, key=lambda curve: curve.page, default=None)
+        load = watch.load()
+        if load.others > _BUSY or load.steal > 0.02:
+            self._warnings.append(
+                f"this machine was not quiet ({load}): trust the best values, and measure again."
+            )
+        measured: tuple[MeasuredCache, ...] = ()
+        if main is not None:
+            measured = measured_caches(main, self._caches)
+            self._notes += notes_on_caches(measured)
+        return MemoryResult(
+            _machine(),
+            clock,
+            plan.cpu,
+            plan.order,
+            _siblings(plan),
+            plan.cpus.classes,
+            self._caches,
+            plan.nodes,
+            curves,
+            measured,
+            bandwidth,
+            cores,
+            kinds,
+            shared,
+            loaded,
+            matrix,
+            named_latencies(main, matrix, clock),
+            load,
+            self._pages_confirmed,
+            utc_now(),
+            tuple(dict.fromkeys(self._notes)),
+            tuple(dict.fromkeys(self._warnings)),
+        )
+
+    def _curves(self) -> Iterator[LatencyCurve]:
+        plan = self._plan
+        done: set[int] = set()
+        for page in plan.pages:
+            with self._buffer(plan.sizes[-1], plan.node, huge=page == HUGE_PAGE) as buffer:
+                got = page_size(buffer)
+                if got in done:
+                    # Huge pages were not to be had: the same curve again would tell nothing.
+                    for _ in plan.sizes:
+                        self._advance()
+                    continue
+                done.add(got)
+                yield self._curve(buffer, got)
+
+    def _curve(self, buffer: Buffer, page: int) -> LatencyCurve:
+        points: dict[int, Samples] = {}
+
+        def measure(size: int) -> None:
+            found = Chase(buffer, size, line=self._line).samples(self._plan.cpu)
+            if size not in points or found.least < points[size].least:
+                points[size] = found
+
+        for size in self._plan.sizes:
+            measure(size)
+            self._advance()
+        deadline = time.monotonic() + _SECOND_SECONDS
+        for look in (_disturbed, _between_steps, _disturbed):
+            for size in look(points):
+                if time.monotonic() < deadline:
+                    measure(size)
+        sizes = sorted(points)
+        found = find_plateaus(sizes, [points[size].least for size in sizes])
+        return LatencyCurve(
+            page,
+            tuple(CurvePoint(size, points[size]) for size in sizes),
+            found,
+            name_levels(found, self._caches),
+        )
+
+    @property
+    def _line(self) -> int:
+        return self._caches[0].line if self._caches else 64
+
+    def _bandwidth(self) -> Iterator[Bandwidth]:
+        plan = self._plan
+        for count in plan.threads:
+            cpus = plan.order[:count]
+            with ExitStack() as stack:
+                lanes = self._lanes(stack, cpus, 3)
+                for stream in Stream:
+                    yield Bandwidth(stream, cpus, self._rates(stream, lanes))
+                    self._advance()
+
+    def _rates(self, stream: Stream, lanes: Sequence[Lane]) -> Samples:
+        left = self._plan.request.seconds
+        rates: list[float] = []
+        while left > 0 and len(rates) < _ROUNDS:
+            begin = time.monotonic()
+            rounds = _ROUNDS - len(rates)
+            found = stream_rounds(stream, lanes, rounds=rounds, seconds=min(left, _SLICE))
+            rates.extend(found.tolist())
+            left -= time.monotonic() - begin
+        return Samples.of(rates)
+
+    def _lanes(self, stack: ExitStack, cpus: Sequence[int], arrays: int) -> list[Lane]:
+        """Divide arrays between CPUs; each has its part on its own node."""
+        plan = self._plan
+        lanes = []
+        each = max(self._plan.array // len(cpus) // 64 * 64, 64)
+        by_node: dict[int | None, list[int]] = {}
+        for cpu in cpus:
+            number = plan.nodes.of_cpu(cpu)
+            has_memory = number is not None and plan.nodes[number].memory > 0
+            by_node.setdefault(number if has_memory else None, []).append(cpu)
+        for node, members in by_node.items():
+            size = each * len(members) + arrays * STAGGER
+            buffers = [stack.enter_context(self._buffer(size, node)) for _ in range(arrays)]
+            b, a, c = (*buffers, None, None)[:3]
+            assert b is not None
+            lanes += [
+                Lane(b, a, c, each, at * each, cpu, STAGGER) for at, cpu in enumerate(members)
+            ]
+        return lanes
+
+    def _cores(self) -> Iterator[CorePair]:
+        for first, second in self._plan.pairs:
+            relation = self._plan.cpus.relation(first, second)
+            yield CorePair(first, second, relation, core_to_core(first, second))
+            self._advance()
+
+    def _kinds(self) -> Iterator[CoreKind]:
+        plan = self._plan
+        for kind in plan.cpus.classes:
+            cpu = next(number for number in plan.order if number in kind.cpus)
+            with ExitStack() as stack:
+                near = stack.enter_context(self._buffer(_NEAR_SIZE, None, huge=False))
+                lanes = self._lanes(stack, [cpu], 1)
+                memory = lanes[0].b
+                yield CoreKind(
+                    kind.name,
+                    cpu,
+                    core_clock(cpu),
+                    Chase(near, line=self._line).samples(cpu),
+                    Chase(memory, line=self._line).samples(cpu),
+                    self._rates(Stream.READ, lanes),
+                )
+            self._advance()
+
+    def _shared_cores(self) -> Iterator[SharedCore]:
+        for cpus in self._plan.shared_cores:
+            with ExitStack() as stack:
+                near = stack.enter_context(self._buffer(_NEAR_SIZE, None, huge=False))
+                alone, together = self._lanes(stack, cpus[:1], 1), self._lanes(stack, cpus, 1)
+                chase = Chase(near, line=self._line)
+                yield SharedCore(
+                    cpus,
+                    self._rates(Stream.READ, alone),
+                    self._rates(Stream.READ, together),
+                    chase.samples(cpus[0]),
+                    chase.loaded(together[1:], cpu=cpus[0]).latency,
+                )
+            self._advance()
+
+    def _loaded(self) -> Iterator[UnderLoad]:
+        plan = self._plan
+        near = plan.nodes.of_cpu(plan.cpu)
+        others = [cpu for cpu in plan.order[1:] if near is None or plan.nodes.of_cpu(cpu) == near]
+        with ExitStack() as stack:
+            buffer = stack.enter_context(self._buffer(plan.array, plan.node))
+            chase = Chase(buffer, line=self._line)
+            yield UnderLoad(0.0, chase.samples(plan.cpu), 0.0)
+            self._advance()
+            lanes = self._lanes(stack, others, 1) if others else []
+            for duty in DUTIES:
+                if lanes:
+                    found = chase.loaded(lanes, Stream.READ, duty=duty, cpu=plan.cpu)
+                    yield UnderLoad(duty, found.latency, found.bandwidth)
+                self._advance()
+
+    def _matrix(self) -> Iterator[NodePair]:
+        for source, target in self._plan.node_pairs:
+            try:
+                yield self._node_pair(source, target)
+            except GnomonError as error:
+                self._warnings.append(f"node {source} to node {target} was left out: {error}")
+            self._advance()
+
+    def _node_pair(self, source: int, target: int) -> NodePair:
+        plan = self._plan
+        cpus = [cpu for cpu in plan.order if plan.nodes.of_cpu(cpu) == source]
+        size = max(min(plan.array, plan.nodes[target].free // 4), 1 << 20)
+        with self._buffer(size, target) as buffer:
+            latency = Chase(buffer, line=self._line).samples(cpus[0])
+            each = buffer.size // len(cpus) // 64 * 64
+            lanes = [
+                Lane(buffer, size=each, offset=at * each, cpu=cpu) for at, cpu in enumerate(cpus)
+            ]
+            rates = self._rates(Stream.READ, lanes)
+            # Once more, at the end: the kernel may have moved pages meanwhile.
+            verified = self._confirm(buffer)
+        return NodePair(source, target, latency, rates, verified)
+
+    def _confirm(self, buffer: Buffer) -> bool:
+        """Ask the kernel where pages are; what is not where it should be is warned of."""
+        if buffer.node is None:
+            return False
+        try:
+            buffer.verify()
+        except GnomonError as error:
+            self._warnings.append(str(error))
+            return False
+        return True
+
+    def _buffer(self, size: int, node: int | None, *, huge: bool = True) -> Buffer:
+        try:
+            buffer = Buffer(size, node, huge=huge)
+        except NotPermittedError as error:
+            # A container may forbid placement; on the machine's only node it changes nothing.
+            self._warnings.append(f"{error} Memory is where the kernel put it.")
+            buffer = Buffer(size, None, huge=huge)
+        if buffer.note:
+            self._notes.append(f"huge pages: {buffer.note}")
+        if self._confirm(buffer):
+            self._pages_confirmed += -(-buffer.size // SMALL_PAGE)
+        return buffer
+
+
+def _disturbed(points: dict[int, Samples]) -> list[int]:
+    """Return sizes that took longer than larger ones: something else was going on."""
+    found, least = [], math.inf
+    for size in sorted(points, reverse=True):
+        latency = points[size].least
+        if latency > _DISTURBED * least:
+            found.append(size)
+        least = min(least, latency)
+    return found
+
+
+def _between_steps(points: dict[int, Samples]) -> list[int]:
+    """Return more sizes where the curve climbs steeply from one size to the next."""
+    sizes = sorted(points)
+    rises = [(points[b].least / points[a].least, a, b) for a, b in pairwise(sizes)]
+    steep = sorted((rise for rise in rises if rise[0] >= REFINED_RISE), reverse=True)
+    parts = _REFINED_POINTS + 1
+    found = [
+        round(a * (b / a) ** (part / parts) / 256) * 256
+        for _, a, b in steep[:_MOST_REFINED]
+        for part in range(1, parts)
+    ]
+    return sorted(set(found) - set(sizes))
+
+
+def _siblings(plan: Plan) -> tuple[tuple[int, ...], ...]:
+    found = dict.fromkeys(cpu.siblings for cpu in plan.cpus.cpus if len(cpu.siblings) > 1)
+    return tuple(found)
+
+
+def _machine() -> str:
+    from gnomon.sources.host import Host
+
+    return Host().cpu_model

@@ -1,0 +1,222 @@
+"""Find out how long the loads of a program take, and where they are answered.
+
+Loads slower than each of many edges are counted, one edge at a time in turns of 10 ms, and a bin
+is the difference of two edges. With --samples single loads are caught with their latency and what
+answered them. Peaks get the names of latencies that were measured by following pointers: on a
+simulated machine by itself, on a host from --latencies, which `gnomon memory -o` writes. Needs
+Intel's load latency events, or for samples AMD's IBS or ARM's SPE; --on simulates a machine that
+has them, --remote listens to `gnomon probe`. With --json the program's output goes to stderr.
+
+examples:
+  gnomon latency -- ./program arg
+  gnomon latency -p 1234 -d 30s --cost
+  gnomon latency -a -d 10s --edges 3,10:100:10,150:1000:50
+  gnomon latency --on ring-4 -- workload:random placement=interleave
+  gnomon latency --on haswell-ex-4s --samples -- workload:random dependent=yes
+  gnomon latency --on ring-4 -- signal:loads rate=1M phases=slow duration=10s
+  gnomon latency --remote node1:9999 --token-file token -d 60s -o node1.gnomon
+  gnomon latency node1.gnomon --html node1.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.latency.edges import DEFAULT, parse_edges
+from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.simulated import add_on_option, checked_seed
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gnomon.analysis.latency import LatencyResult, OnResult, Reference
+    from gnomon.sources.base import Source, Target
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gnomon latency`."""
+    parser.usage = "gnomon latency [OPTIONS] REC\n       gnomon latency [OPTIONS] -- CMD"
+    parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
+    parser.add_argument("--edges", metavar="LIST", help=f"of the bins, in cycles ({DEFAULT})")
+    parser.add_argument("-i", "--slice", metavar="TIME", help="how long an edge is counted (10ms)")
+    parser.add_argument("--samples", action="store_true", help="sample loads with what answered")
+    parser.add_argument("--period", type=int, metavar="N", help="sample every N-th load")
+    parser.add_argument("--cost", action="store_true", help="show cycles spent, not loads")
+    parser.add_argument("--latencies", metavar="FILE", help="measured latencies, as JSON")
+    add_on_option(parser)
+    parser.add_argument("--seed", type=int, default=1, help="of the sweeps and the simulation (1)")
+    parser.add_argument("-a", "--all-cpus", action="store_true", help="all CPUs")
+    parser.add_argument("-p", "--pid", type=int, help="a running process")
+    parser.add_argument("--remote", metavar="HOST:PORT", help="listen to a probe")
+    parser.add_argument("--token-file", metavar="FILE", help="the token of the probe")
+    parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 10s")
+    parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
+    parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    add_html_option(parser)
+    parser.set_defaults(argv=None)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, listen or open, and show; returns the program's exit status."""
+    check_html(options)
+    checked_seed(options.seed)
+    if options.period is not None and options.period < 1:
+        raise UsageError(f"a period of {options.period} makes no sense: at least 1.")
+    references = _references(options)
+    from gnomon.views.latency import live_latency
+
+    with live_latency(sys.stderr if options.json else sys.stdout, cost=options.cost) as show:
+        result = _result(options, references, None if options.json else show)
+    _show(result, options)
+    from gnomon.views.report.assemble import latency_page
+
+    write_html(options, lambda: latency_page(result))
+    return result.exit_status or (130 if result.interrupted and options.argv else 0)
+
+
+def _references(options: argparse.Namespace) -> Sequence[Reference] | None:
+    if options.latencies is None:
+        return None
+    from gnomon.analysis.latency.references import read_references
+
+    return read_references(options.latencies)
+
+
+def _result(
+    options: argparse.Namespace,
+    references: Sequence[Reference] | None,
+    show: OnResult | None,
+) -> LatencyResult:
+    if options.recording is not None:
+        return _recorded(options, references)
+    if options.remote is not None:
+        return _remote(options, references, show)
+    from gnomon.analysis.latency import latency
+
+    return latency(
+        _target(options),
+        options.edges or DEFAULT,
+        samples=options.samples,
+        length=options.slice,
+        period=options.period,
+        duration=options.duration,
+        seed=options.seed,
+        references=references,
+        output=options.output,
+        overwrite=options.force,
+        source=_source(options),
+        on_result=show,
+    )
+
+
+def _recorded(options: argparse.Namespace, references: Sequence[Reference] | None) -> LatencyResult:
+    given = {
+        "--on": options.on,
+        "-a": options.all_cpus or None,
+        "-p": options.pid,
+        "--remote": options.remote,
+        "-d": options.duration,
+        "-i": options.slice,
+        "-o": options.output,
+        "a command": options.argv,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"a recording and {name}: what is recorded is not measured again.")
+    from gnomon.analysis.latency import latency_of
+
+    return latency_of(options.recording, options.edges, references=references)
+
+
+def _remote(
+    options: argparse.Namespace,
+    references: Sequence[Reference] | None,
+    show: OnResult | None,
+) -> LatencyResult:
+    for name, value in (("--on", options.on), ("-p", options.pid), ("a command", options.argv)):
+        if value is not None:
+            raise UsageError(f"--remote and {name}: the probe decides what it measures.")
+    if options.samples:
+        raise UsageError("a probe counts above thresholds: leave out --samples.")
+    if options.duration is None and not sys.stdin.isatty():
+        raise UsageError("nothing says when to stop: give --duration.")
+    from gnomon.analysis.latency import SLICE
+    from gnomon.analysis.latency.remote import watch_probe
+    from gnomon.sources.remote.viewer import Viewer, parse_address, viewer_token
+    from gnomon.units import parse_duration
+
+    viewer = Viewer(
+        parse_address(options.remote),
+        viewer_token(options.token_file),
+        parse_edges(options.edges or DEFAULT),
+        parse_duration(options.slice or SLICE, "slice"),
+        options.seed,
+    )
+    limit = options.duration
+    return watch_probe(
+        viewer,
+        duration=None if limit is None else parse_duration(limit, "duration") / 1e9,
+        references=references or (),
+        output=options.output,
+        overwrite=options.force,
+        on_result=show,
+    )
+
+
+def _source(options: argparse.Namespace) -> Source | None:
+    if options.on is None:
+        return None
+    from gnomon.sources.machine import MachineSource
+
+    return MachineSource(options.on, seed=options.seed)
+
+
+def _target(options: argparse.Namespace) -> Target:
+    from gnomon.sources.base import Command, Cpus, Process
+
+    command = None
+    if options.argv:
+        command = Command(tuple(options.argv), stdout=2 if options.json else None)
+    if options.all_cpus:
+        if options.pid is not None:
+            raise UsageError("-p follows a process and -a all CPUs: choose one.")
+        if command is None and options.duration is None and not sys.stdin.isatty():
+            raise UsageError("nothing says when to stop: give --duration or a command after --.")
+        return Cpus(None, command)
+    if options.pid is not None:
+        if command is not None:
+            raise UsageError("-p measures a running process: leave the command away.")
+        return Process(options.pid)
+    if command is None:
+        raise UsageError(
+            "nothing to measure: give a command after --, -p PID, -a, --remote, or a recording."
+        )
+    return command
+
+
+def _show(result: LatencyResult, options: argparse.Namespace) -> None:
+    from gnomon.views.latency import latency_as_json, print_latency
+
+    if options.json:
+        from gnomon.views.envelope import envelope
+
+        origin = result.provenance
+        print(
+            envelope(
+                "latency",
+                latency_as_json(result),
+                source=origin.source,
+                simulated=origin.simulated,
+                warnings=result.warnings,
+            )
+        )
+        return
+    print_latency(result, sys.stdout, cost=options.cost)
+    for text in result.warnings:
+        print(f"warning: {text}", file=sys.stderr)
+    if options.output:
+        name = options.output.removesuffix(".gnomon") + ".gnomon"
+        print(f"\n  recorded; `gnomon latency {name}` shows it again")

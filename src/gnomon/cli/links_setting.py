@@ -1,0 +1,93 @@
+"""What all words of `gnomon links` share: the machine, its loader, and ways to show things."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gnomon.cli.simulated import checked_seed
+from gnomon.units import parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from gnomon.analysis.links.loader import Loader
+    from gnomon.analysis.links.topology import Topology
+    from gnomon.machines.model import Machine
+
+
+def machine_of(options: argparse.Namespace) -> Machine | None:
+    """Return the simulated machine; None means this host."""
+    if options.on is None:
+        return None
+    from gnomon.machines.description import load_machine
+
+    return load_machine(options.on)
+
+
+@contextmanager
+def loader_of(options: argparse.Namespace, machine: Machine | None) -> Iterator[Loader]:
+    """Yield what loads channels; all load has ended afterwards, also after SIGTERM."""
+    from gnomon.stress.streams import Stream
+
+    plain = options.measure or (machine is not None and options.load)
+    stream = Stream(options.stream or ("read" if plain else "triad"))
+    if machine is not None:
+        from gnomon.analysis.links.simulated import SimulatedLoader
+
+        with SimulatedLoader(machine, stream=stream, seed=seed_of(options)) as simulated:
+            yield simulated
+        return
+    from gnomon.stress.generators import HostLoader
+
+    with HostLoader(stream=stream, size=parse_size(options.size)) as host:
+        yield host
+
+
+def seed_of(options: argparse.Namespace) -> int:
+    """Return the seed of the simulation."""
+    return 1 if options.seed is None else checked_seed(options.seed)
+
+
+def topology_of(machine: Machine | None) -> Topology:
+    """Return nodes and links as they are reported, or described."""
+    from gnomon.analysis.links.topology import host_topology, machine_topology
+
+    if machine is not None:
+        return machine_topology(machine)
+    from gnomon.stress.nodes import read_nodes
+
+    return host_topology(read_nodes())
+
+
+def seconds_of(options: argparse.Namespace) -> float:
+    """Return how long one measurement takes."""
+    return parse_duration(options.time, "--time") / 1e9
+
+
+def print_title(loader: Loader, text: str) -> None:
+    """Print where something is done, and what."""
+    from gnomon.views.links import heading
+
+    print(f"{heading(loader.name, simulated=loader.simulated)}: {text}\n")
+
+
+def print_json(options: argparse.Namespace, results: Any) -> None:
+    """Print results as the one object on standard output."""
+    from gnomon.views.envelope import envelope
+
+    source = "host" if options.on is None else "machine"
+    print(envelope("links", results, source=source, simulated=options.on is not None))
+
+
+@contextmanager
+def shown_progress() -> Iterator[Any]:
+    """Show what is being done on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update

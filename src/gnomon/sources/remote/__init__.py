@@ -1,0 +1,1 @@
+"""Latencies of another host: the probe that runs there, and the viewer that listens to it here."""

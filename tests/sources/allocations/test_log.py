@@ -1,0 +1,88 @@
+"""A program notes what it allocates where, and what it gives back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gnomon.errors import NotSupportedError
+from gnomon.sources.allocations import AllocationLog, Allocations
+
+
+def noted(program: Path, *arguments: str, capacity: int = 1000) -> tuple[list[int], Allocations]:
+    """Return the addresses that the program printed, and what it has noted."""
+    with AllocationLog(capacity) as log:
+        done = subprocess.run(
+            [str(program), *arguments],
+            env=log.environment(program=program),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [int(text, 16) for text in done.stdout.split()], log.read()
+
+
+def test_every_way_to_allocate_is_noted_with_its_size(allocating: Path) -> None:
+    (kept, cleared, aligned, grown, mapped, tiny, *_), found = noted(allocating)
+    sizes = {each.pointer: each.size for each in found.all}
+    assert [sizes[each] for each in (cleared, aligned, grown, mapped)] == [7000, 9000, 20000, 40000]
+    assert tiny not in sizes, "what is smaller than a line does not matter"
+    assert found.attached
+    assert found.missed == 0
+    released = {each.pointer for each in found.all if each.released_ns is not None}
+    assert kept in released
+    assert cleared not in released
+
+
+def test_callers_lie_in_the_program(allocating: Path) -> None:
+    _, found = noted(allocating)
+    code = [m for m in found.mappings if m.name == str(allocating) and "x" in m.rights]
+    for each in found.all:
+        if each.size in (5000, 7000, 9000, 20000, 40000):
+            assert any(m.start <= each.callers[0] < m.end for m in code)
+
+
+def test_a_forked_child_notes_nothing(allocating: Path) -> None:
+    _, found = noted(allocating, "fork")
+    assert 123456 not in {each.size for each in found.all}
+
+
+def test_what_finds_no_room_is_counted(allocating: Path) -> None:
+    _, found = noted(allocating, capacity=2)
+    assert len(found.all) == 2
+    assert found.missed > 0
+
+
+def test_another_program_leaves_the_log_to_the_one_that_is_meant(allocating: Path) -> None:
+    with AllocationLog() as log:
+        shell = ["/bin/sh", "-c", f"{allocating} > /dev/null"]
+        subprocess.run(shell, env=log.environment(program=allocating), check=True)
+        found = log.read()
+    assert found.attached
+    assert 40000 in {each.size for each in found.all}
+
+
+def test_nothing_is_left_behind(allocating: Path) -> None:
+    with AllocationLog() as log:
+        path = Path(log.path)
+        assert path.exists()
+    assert not path.exists()
+    assert "LD_PRELOAD" not in os.environ
+
+
+def test_a_preloaded_library_of_the_user_stays(allocating: Path) -> None:
+    with AllocationLog() as log:
+        given = log.environment({"LD_PRELOAD": "/lib/other.so"})
+    assert given["LD_PRELOAD"].endswith(":/lib/other.so")
+
+
+def test_without_a_compiler_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("gnomon.sources.allocations.library.shutil.which", lambda _: None)
+    with pytest.raises(NotSupportedError, match="install gcc"):
+        AllocationLog()

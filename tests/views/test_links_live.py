@@ -1,0 +1,111 @@
+"""The live screen of links, driven by a pilot on a simulated machine."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from gnomon.analysis.links.simulated import SimulatedLoader
+from gnomon.analysis.links.topology import machine_topology
+from gnomon.errors import NotSupportedError
+from gnomon.machines import load_machine
+from gnomon.stress.channels import Channel
+from gnomon.views.links_live import bar, live_app, require_textual
+
+
+def drive(*keys: str, machine: str = "ring-4") -> tuple[Any, SimulatedLoader, str]:
+    """Press keys on the screen; returns it, what it loads, and what the drawing showed."""
+    described = load_machine(machine)
+    loader = SimulatedLoader(described)
+    app: Any = live_app(loader, machine_topology(described))
+
+    async def session() -> str:
+        from textual.widgets import Static
+
+        async with app.run_test(size=(120, 40)) as pilot:
+            for key in keys:
+                await pilot.press(key)
+            await pilot.pause()
+            return str(app.query_one("#drawing", Static).render())
+
+    return app, loader, asyncio.run(session())
+
+
+def test_arrows_select_and_plus_adds_a_generator() -> None:
+    app, loader, drawing = drive("down", "plus", "plus")
+    assert loader.loads == {Channel(0, 2): 2}
+    assert app.counts[Channel(0, 2)] == 2
+    assert app.rates[Channel(0, 2)] > 1e9
+    assert "node 2" in drawing
+    rate = f"gives {app.rates[Channel(0, 2)] / 1e9:6.2f} GB/s"
+    assert rate in drawing
+
+
+def test_minus_removes_and_zero_clears() -> None:
+    _, loader, _ = drive("plus", "plus", "minus")
+    assert loader.loads == {Channel(0, 1): 1}
+    _, loader, _ = drive("plus", "plus", "0", "minus")
+    assert loader.loads == {}
+
+
+def test_brackets_limit_what_generators_read() -> None:
+    full, _, _ = drive("plus")
+    less, loader, _ = drive("plus", *["left_square_bracket"] * 5)
+    assert loader.loads == {Channel(0, 1): 1}
+    assert less.rates[Channel(0, 1)] == pytest.approx(0.5 * full.rates[Channel(0, 1)], rel=0.25)
+    least, _, _ = drive("plus", *["left_square_bracket"] * 30, "right_square_bracket")
+    assert least.tenths[Channel(0, 1)] == 2
+
+
+def test_more_than_fits_is_refused_and_said() -> None:
+    app, loader, _ = drive("plus", "plus", "plus")
+    assert loader.loads == {Channel(0, 1): 2}
+    assert len(app._notifications) == 1
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+def test_the_screen_can_be_left(key: str) -> None:
+    app, _, _ = drive("plus", key)
+    assert app.failure is None
+    assert not app.is_running
+
+
+def test_one_node_shows_its_local_channel() -> None:
+    app, loader, _ = drive("plus", machine="laptop")
+    assert loader.loads == {Channel(0, 0): 1}
+    assert list(app.counts) == [Channel(0, 0)]
+
+
+def test_bars_have_eighths() -> None:
+    assert bar(0) == ""
+    assert bar(1, 4) == "████"
+    assert bar(0.5, 4) == "██"
+    assert bar(2, 4) == "████"
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textual", None)
+    monkeypatch.setattr("gnomon.views.links_live.find_spec", lambda _: None)
+    with pytest.raises(NotSupportedError, match=r"pip install 'gnomon\[live\]'"):
+        require_textual()
+
+
+def test_a_terminal_may_be_made_smaller_and_larger() -> None:
+    described = load_machine("haswell-ex-4s")
+    with SimulatedLoader(described) as loader:
+        app: Any = live_app(loader, machine_topology(described))
+
+        async def session() -> list[tuple[bool, int]]:
+            seen = []
+            async with app.run_test(size=(140, 40)) as pilot:
+                for size in ((140, 40), (80, 24), (20, 5), (1, 1), (200, 60)):
+                    await pilot.resize_terminal(*size)
+                    await pilot.press("plus")
+                    await pilot.pause()
+                    seen.append((app.has_class("narrow"), app.counts[Channel(0, 1)]))
+            return seen
+
+        assert asyncio.run(session()) == [(False, 1), (True, 2), (True, 3), (True, 4), (False, 5)]
