@@ -1,0 +1,36 @@
+"""What being told of a message costs on this host, and what waiting for one costs others.
+
+result = bench(mechanisms=["futex", "pipe"], duration="2s")
+for costs in message_costs(result):
+    print(costs.mechanism, costs.regime, costs.latency.value, costs.wake.value)
+"""
+
+from __future__ import annotations
+
+from gnomon.analysis.notify.bench import DURATION, SIZES, SPIN, bench
+from gnomon.analysis.notify.costs import MessageCosts, message_costs
+from gnomon.analysis.notify.interference import Beside, InterferenceResult, interfere
+from gnomon.analysis.notify.model import Bench, LeftOut, Measured, Regime, Row, Timing
+from gnomon.analysis.notify.order import Order, orders_of
+from gnomon.analysis.notify.recorded import bench_of
+
+__all__ = [
+    "DURATION",
+    "SIZES",
+    "SPIN",
+    "Bench",
+    "Beside",
+    "InterferenceResult",
+    "LeftOut",
+    "Measured",
+    "MessageCosts",
+    "Order",
+    "Regime",
+    "Row",
+    "Timing",
+    "bench",
+    "bench_of",
+    "interfere",
+    "message_costs",
+    "orders_of",
+]

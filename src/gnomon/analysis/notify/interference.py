@@ -1,0 +1,336 @@
+"""Compute beside a communicator: what waiting for messages takes from those that compute.
+
+A node computes on its CPUs, one of which it shares with a communicator that answers messages
+from a client. The way in which the communicator waits decides what the node loses: a poller
+takes processor time without any message, one that blocks takes time for each of them. Rounds
+of all ways follow each other, so that what disturbs the host disturbs all of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.notebook import Shown
+from gnomon.analysis.notify.model import LeftOut, Measured
+from gnomon.analysis.notify.places import allowed_cpus, check_cpus, siblings_of
+from gnomon.analysis.notify.quiet import watching
+from gnomon.analysis.notify.usable import usable_mechanisms
+from gnomon.errors import GnomonError, UsageError
+from gnomon.messaging.host import MECHANISMS, Family, Histogram
+from gnomon.messaging.host.session import Interference as Round
+from gnomon.messaging.host.session import run_interference
+from gnomon.units import format_duration, parse_duration
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+WAYS = ("poll-pause", "spin-block", "futex")
+"""A communicator that polls, one that polls for a while and then blocks, and one that blocks."""
+PAUSES = ("10us", "100us", "1ms")
+ROUNDS = 6
+DURATION = "12s"
+_LEAST_ROUNDS = 3
+_LEAST_ROUND = 20_000_000  # ns: several slices of the scheduler
+_LONGER = 10
+_REPLICATES = 500
+_SEED = 81
+_TAILS = (0.025, 0.975)
+_KEEPS_ON = (Family.POLLING, Family.HYBRID)
+
+OnStep = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A communicator that waits in one way, with one pause between messages.
+
+    `lost` is the share of the node's compute that is gone, `latency` the mean and `p50` and
+    `p99` percentiles of the round trips that its client saw. `work` is processor time that a
+    message takes from compute. `break_even` is the compute per message below which this way
+    makes an application faster than the `reference`, which blocks: None where it never does,
+    infinite where it always does.
+    """
+
+    mechanism: str
+    pause: int
+    lost: Measured
+    latency: Measured
+    p50: float
+    p99: float
+    work: Measured
+    break_even: Measured | None
+    messages: int
+    histogram: Histogram = field(repr=False)
+    reference: bool = False
+
+    @property
+    def polls(self) -> bool:
+        """Whether it keeps its processor while it waits."""
+        return MECHANISMS[self.mechanism].polls
+
+
+@dataclass(frozen=True, slots=True)
+class InterferenceResult(Shown):
+    """What communicators took from compute on this host; a row a way and pause."""
+
+    rows: tuple[Beside, ...]
+    compute: tuple[int, ...]
+    communicator: int
+    client: int
+    shares: str
+    rounds: int
+    left_out: tuple[LeftOut, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def pauses(self) -> tuple[int, ...]:
+        """The pauses between messages, shortest first."""
+        return tuple(sorted({row.pause for row in self.rows}))
+
+    def at(self, pause: int) -> tuple[Beside, ...]:
+        """Return the rows of one pause."""
+        return tuple(row for row in self.rows if row.pause == pause)
+
+    @property
+    def recommendation(self) -> str:
+        """What to do, in a sentence."""
+        return recommend(self.rows)
+
+
+def recommend(rows: Sequence[Beside]) -> str:
+    """Say in a sentence how a communicator should wait."""
+    block = _blocker([row.mechanism for row in rows])
+    losers = sorted({row.mechanism for row in rows} - {block})
+    if block is None or not losers:
+        return "measure a way that blocks beside one that polls: a single kind says nothing."
+    others = [row for row in rows if row.break_even is not None and row.break_even.low > 0]
+    if not others:
+        worst = max(rows, key=lambda row: row.lost.value)
+        return (
+            f"block with {block}: {' and '.join(losers)} never paid off, and "
+            f"{worst.mechanism} took up to {worst.lost.value:.0%} of the compute."
+        )
+    best = max(others, key=lambda row: row.break_even.value if row.break_even else 0.0)
+    edge = best.break_even
+    assert edge is not None
+    every = format_duration(best.pause)
+    if edge.value == float("inf"):
+        return (
+            f"wait with {best.mechanism}: with a message every {every} it lost no more compute "
+            f"than {block} and answered sooner."
+        )
+    span = f"{format_duration(edge.low)} to {_or_more(edge.high)}"
+    return (
+        f"wait with {best.mechanism} where there is less than {format_duration(edge.value)} "
+        f"({span}) of compute per message, and block with {block} otherwise."
+    )
+
+
+def _or_more(nanoseconds: float) -> str:
+    return "any" if nanoseconds == float("inf") else format_duration(nanoseconds)
+
+
+def _blocker(names: Sequence[str]) -> str | None:
+    """Return the way that others are compared with: one that blocks at once."""
+    blocking = [name for name in names if MECHANISMS[name].family not in _KEEPS_ON]
+    return "futex" if "futex" in blocking else next(iter(blocking), None)
+
+
+def interfere(
+    *,
+    mechanisms: Sequence[str] | None = None,
+    pauses: Sequence[str] = PAUSES,
+    cpus: Sequence[int] | None = None,
+    threads: int | None = None,
+    duration: str = DURATION,
+    rounds: int = ROUNDS,
+    spin: str = "5us",
+    on_step: OnStep | None = None,
+) -> InterferenceResult:
+    """Measure compute lost and latency gained for each way in which a communicator waits.
+
+    Messages come from the first of `cpus`; the others are the node. `threads` compute there,
+    one a CPU unless told otherwise. `pauses` lie between an answer and the next message.
+    """
+    ways, left_out = usable_mechanisms(WAYS if mechanisms is None else mechanisms)
+    gaps = sorted({parse_duration(text, "pause") for text in pauses})
+    if not gaps:
+        raise UsageError("no pause between messages given: name one, as in 100us.")
+    if not _LEAST_ROUNDS <= rounds <= 1000:
+        raise UsageError(f"{rounds} rounds give no interval: take {_LEAST_ROUNDS} to 1000.")
+    client, node = _node(cpus)
+    if threads is not None and not 1 <= threads <= 64:
+        raise UsageError(f"{threads} computing threads cannot be had: take 1 to 64.")
+    compute = tuple(node[i % len(node)] for i in range(threads or len(node)))
+    communicator, shares = _communicator(compute, node, client)
+    steps = rounds * (1 + len(ways) * len(gaps))
+    each = max(parse_duration(duration, "duration") // steps, _LEAST_ROUND)
+    tell = on_step or (lambda *_: None)
+    alone: list[float] = []
+    found: dict[tuple[str, int], list[Round]] = {(w.name, g): [] for w in ways for g in gaps}
+    done = 0
+    with watching() as warnings:
+        for _ in range(rounds):
+            for name, gap in (("", 0), *found):
+                tell(done, steps, name or "compute alone")
+                run = partial(
+                    run_interference,
+                    name,
+                    compute,
+                    communicator,
+                    client,
+                    pause_ns=gap,
+                    spin_ns=parse_duration(spin, "time to spin"),
+                    client_blocks=client in compute,
+                )
+                one = run(duration_ns=each)
+                if not name and not any(one.work):
+                    # Other programs had the CPUs for all of so short a round: try a longer one.
+                    one = run(duration_ns=_LONGER * each)
+                done += 1
+                if not name:
+                    alone.append(_rate(one))
+                else:
+                    found[name, gap].append(one)
+    tell(steps, steps, "")
+    return InterferenceResult(
+        tuple(_rows(alone, found, compute)),
+        compute,
+        communicator,
+        client,
+        shares,
+        rounds,
+        tuple(left_out),
+        tuple(warnings),
+    )
+
+
+def _node(cpus: Sequence[int] | None) -> tuple[int, tuple[int, ...]]:
+    """Return the CPU of the client and those of the node; one CPU must do for both."""
+    usable = tuple(cpus) if cpus is not None else allowed_cpus()
+    check_cpus(usable)
+    if not usable or len(set(usable)) != len(usable):
+        raise UsageError("name each CPU once: the client's first, then those that compute.")
+    return usable[0], usable[1:] or usable
+
+
+def _communicator(compute: Sequence[int], node: Sequence[int], client: int) -> tuple[int, str]:
+    """Return where the communicator is: beside compute on its core, or on the same CPU."""
+    last = compute[-1]
+    free = [c for c in siblings_of(last) if c in node and c not in compute and c != client]
+    if free:
+        return free[0], "a thread of a core that computes"
+    return last, "a CPU that computes" if last != client else "the only CPU, with the client"
+
+
+def _rate(one: Round) -> float:
+    return sum(one.work) / max(one.elapsed_ns, 1)
+
+
+def _rows(
+    alone: Sequence[float],
+    found: dict[tuple[str, int], list[Round]],
+    compute: Sequence[int],
+) -> list[Beside]:
+    import numpy as np
+
+    base = np.array(alone)
+    there = np.flatnonzero(base > 0)
+    if there.size < 2:
+        raise GnomonError(
+            "compute alone got no processor time in most rounds: the machine is too busy; "
+            "measure again when less runs, or longer (-d)."
+        )
+    base = base[there]
+    found = {key: [rounds[i] for i in there] for key, rounds in found.items()}
+    drawn = np.random.default_rng(_SEED).integers(0, base.size, (_REPLICATES, base.size))
+    costs = {key: Costs.of(base, rounds, len(compute)) for key, rounds in found.items()}
+    names = list(dict.fromkeys(name for name, _ in found))
+    blocker = _blocker(names)
+    rows = []
+    for (name, pause), rounds in found.items():
+        own = costs[name, pause]
+        histogram = Histogram.joined([one.histogram for one in rounds])
+        polls = MECHANISMS[name].polls
+        other = None if blocker in (None, name) else costs[str(blocker), pause]
+        rows.append(
+            Beside(
+                name,
+                pause,
+                own.interval("lost", drawn),
+                own.interval("latency", drawn),
+                histogram.quantile(0.5),
+                histogram.quantile(0.99),
+                own.interval("work", drawn),
+                None if other is None else break_even_of(own, other, drawn, polls=polls),
+                sum(one.messages for one in rounds),
+                histogram,
+                reference=name == blocker,
+            )
+        )
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What each round of one way cost: a share of compute, ns of a round trip, ns a message."""
+
+    lost: Floats  # (round,)
+    latency: Floats
+    work: Floats
+
+    @classmethod
+    def of(cls, alone: Floats, rounds: Sequence[Round], threads: int) -> Costs:
+        import numpy as np
+
+        lost = 1 - np.array([_rate(one) for one in rounds]) / alone
+        every = np.array([one.elapsed_ns / max(one.messages, 1) for one in rounds])
+        # A share of all computing threads, as time of one processor for each message.
+        return cls(lost, np.array([one.histogram.mean for one in rounds]), lost * threads * every)
+
+    def interval(self, name: str, drawn: NDArray[np.int64]) -> Measured:
+        """Return the mean over rounds with its interval, by bootstrap over rounds."""
+        import numpy as np
+
+        values: Floats = getattr(self, name)
+        low, high = np.quantile(values[drawn].mean(1), _TAILS)
+        return Measured(float(values.mean()), float(low), float(high))
+
+
+def break_even_of(
+    way: Costs, blocking: Costs, drawn: NDArray[np.int64], *, polls: bool
+) -> Measured | None:
+    """Return the compute per message below which a way is faster than blocking.
+
+    A thread computes C, sends, and waits for the answer. Beside a poller, which takes a share
+    p of compute, it needs C / (1 - p) and that latency; beside one that blocks, C, what the
+    message takes from compute, and that latency. Both are alike at
+    C = (work + latency of blocking - latency of polling) (1 - p) / p. A way that takes time by
+    the message, as all but pollers do, is faster for every C or for none.
+    """
+    import numpy as np
+
+    def edge(lost: Floats, gain: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Floats = np.where(
+                gain <= 0, 0.0, np.where(lost <= 0, np.inf, gain * (1 - lost) / lost)
+            )
+        return found
+
+    gains = blocking.work + blocking.latency - way.latency
+    if not polls:
+        better = gains - way.work
+        sure = np.quantile(better[drawn].mean(1), _TAILS[0]) > 0
+        return Measured(np.inf, np.inf, np.inf) if sure else None
+    value = float(edge(np.array(way.lost.mean()), np.array(gains.mean())))
+    if value == 0.0:
+        return None
+    some = np.sort(edge(way.lost[drawn].mean(1), gains[drawn].mean(1)))
+    low, high = (some[int(tail * some.size)] for tail in _TAILS)
+    return Measured(value, min(float(low), value), max(float(high), value))

@@ -1,0 +1,1 @@
+"""Messaging: what sending, receiving and being told of a message cost."""

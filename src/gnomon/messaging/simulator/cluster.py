@@ -1,0 +1,107 @@
+"""What a simulated cluster costs: cores whose threads share them, ports, wires, notification."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from gnomon.errors import GnomonError
+
+PICOSECONDS = 1000
+LARGEST_NODES = 65_536
+LARGEST_CONTEXTS = 64
+LONGEST_NS = 1e12
+
+
+class ClusterError(GnomonError):
+    """A cluster or a program that makes no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A cluster of equal nodes; times in ns, work in ns of a thread that is alone on its core."""
+
+    nodes: int = 2
+    contexts: int = 4
+    # Of each of n threads that run on one core; more share what the last n had together.
+    speeds: tuple[float, ...] = (1.0,)
+
+    # The wire: to the first byte at the other end, between messages, for each further byte,
+    # and from the last byte until the receiver can see the message.
+    latency: float = 0.0
+    gap: float = 0.0
+    per_byte: float = 0.0
+    delivery: float = 0.0
+    local: float = 0.0
+
+    # Work of the thread that sends, receives, or wakes another one of its node.
+    send_overhead: float = 0.0
+    receive_overhead: float = 0.0
+    signal_overhead: float = 0.0
+
+    # How a thread that waits learns of it: woken by the network, by a thread of its node, ...
+    wake_latency: float = 0.0
+    local_wake: float = 0.0
+    poll_period: float = 0.0
+    interrupt: float = 0.0
+    signal_latency: float = 0.0
+
+    # The operating system, where there are more threads than contexts.
+    context_switch: float = 0.0
+    os_wake: float = 0.0
+    os_tick: float = 0.0
+    quantum: float = 0.0
+    not_resident: Literal["list", "hint"] = "list"
+
+    def __post_init__(self) -> None:
+        _whole("nodes", self.nodes, 1, LARGEST_NODES)
+        _whole("contexts", self.contexts, 1, LARGEST_CONTEXTS)
+        if not self.speeds:
+            raise ClusterError("A cluster needs the speed of at least one thread: give 'speeds'.")
+        for speed in self.speeds:
+            if not (math.isfinite(speed) and 0 < speed <= 1):
+                raise ClusterError(
+                    f"A thread of speed {speed:g} makes no sense: speeds are above 0 and at most"
+                    " 1, that of a thread alone."
+                )
+        for name in _times():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and 0 <= value <= LONGEST_NS):
+                raise ClusterError(
+                    f"{name} of {value:g} ns makes no sense: give a time from 0 to 1000 s."
+                )
+        if self.not_resident == "hint" and self.os_tick == 0:
+            raise ClusterError(
+                "Hints to threads that are not resident are dropped, so something must wake them:"
+                " give 'os_tick'."
+            )
+
+    def costs(self) -> dict[str, Any]:
+        """Return what the compiled simulator wants, in ps."""
+        given: dict[str, Any] = {
+            _KERNEL_NAMES.get(name, name): round(getattr(self, name) * PICOSECONDS)
+            for name in _times()
+        }
+        given["per_byte"] = self.per_byte * PICOSECONDS
+        given["hints_are_dropped"] = self.not_resident == "hint"
+        given["contexts"] = self.contexts
+        given["speeds"] = list(self.speeds)
+        return given
+
+
+_KERNEL_NAMES = {
+    "send_overhead": "send",
+    "receive_overhead": "receive",
+    "signal_overhead": "signal",
+}
+
+
+def _times() -> list[str]:
+    others = ("nodes", "contexts", "speeds", "not_resident")
+    return [field.name for field in fields(Cluster) if field.name not in others]
+
+
+def _whole(name: str, value: int, least: int, most: int) -> None:
+    if not isinstance(value, int) or not least <= value <= most:
+        raise ClusterError(f"{value} {name} make no sense: choose from {least} to {most:,}.")

@@ -1,0 +1,109 @@
+"""Fits over sizes on made data: parameters come back, switches are found, errors are told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gnomon.analysis.notify.bench import SIZES
+from gnomon.analysis.notify.fits import fit_curve, fit_hockney
+from gnomon.analysis.notify.model import Measured, Regime, Row, Timing
+from gnomon.analysis.notify.pieces import best_pieces, predict
+from gnomon.messaging.host import Histogram, What
+
+X = np.array(SIZES, dtype=np.float64)
+NOISE = 0.03
+
+
+def noisy(times: np.ndarray, seed: int, noise: float = NOISE) -> np.ndarray:
+    factors = np.exp(np.random.default_rng(seed).normal(0, noise, times.size))
+    return np.asarray(times * factors)
+
+
+def test_one_line_comes_back_without_noise() -> None:
+    fit = fit_hockney(X, 5000 + 0.25 * X)
+    [piece] = fit.segments
+    assert piece.startup.value == pytest.approx(5000)
+    assert piece.per_byte.value == pytest.approx(0.25)
+    assert fit.error < 1e-9
+    assert fit.time(1000) == pytest.approx(5250)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_leaves_a_held_out_error_of_its_own_size(seed: int) -> None:
+    fit = fit_hockney(X, noisy(5000 + 0.25 * X, seed))
+    assert fit.error <= 0.1
+    assert fit.segments[0].startup.value == pytest.approx(5000, rel=0.1)
+    assert fit.segments[-1].per_byte.value == pytest.approx(0.25, rel=0.15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_protocol_switch_is_found(seed: int) -> None:
+    eager, rendezvous = 2000 + 0.5 * X, 30_000 + 0.1 * X
+    fit = fit_hockney(X, noisy(np.where(X <= 16384, eager, rendezvous), seed))
+    assert fit.error <= 0.1
+    edges = [piece.largest for piece in fit.segments]
+    assert 16384 in edges
+    after = next(piece for piece in fit.segments if piece.smallest == 32768)
+    assert after.startup.value == pytest.approx(30_000, rel=0.2)
+
+
+def test_intervals_hold_what_made_the_data() -> None:
+    held = [
+        (
+            piece.startup.low <= 5000 <= piece.startup.high,
+            piece.per_byte.low <= 0.25 <= piece.per_byte.high,
+        )
+        for seed in range(24)
+        for piece in fit_hockney(X, noisy(5000 + 0.25 * X, seed)).segments
+        if piece.smallest == 0 and piece.largest == X[-1]
+    ]
+    assert len(held) > 15  # most of them are one piece, as they should be
+    start, slope = np.mean(held, axis=0)
+    assert start >= 0.85
+    assert slope >= 0.85
+
+
+def test_times_never_fall_with_size() -> None:
+    for piece in best_pieces(X, noisy(np.full(X.size, 1000.0), 3, 0.2)):
+        assert piece.slope >= 0
+    assert predict(best_pieces(X[:2], np.array([10.0, 20.0])), 5.0) > 0
+
+
+def timing(what: What, size: int, value: float) -> Timing:
+    one = Histogram(np.array([value]), np.array([value]), np.array([[1]]))
+    return Timing(what, size, Measured(value, 0.98 * value, 1.02 * value), 0, 0, 0, value, one)
+
+
+def row(sizes: tuple[int, ...] = SIZES) -> Row:
+    """A row made by LogGP: o_s 300, o_r 200, L 1500, g 400, G 0.5."""
+    timings = []
+    for size in sizes:
+        timings += [
+            timing(What.ROUND_TRIP, size, 2 * (2000 + 0.5 * size)),
+            timing(What.SEND, size, 300 + 0.1 * size),
+            timing(What.RECEIVE, size, 200 + 0.1 * size),
+            timing(What.GAP, size, 400 + 0.5 * size),
+        ]
+    return Row("pipe", Regime.AWAKE, 0, 1, tuple(timings))
+
+
+def test_loggp_and_plogp_come_back() -> None:
+    curve = fit_curve(row())
+    assert curve is not None
+    loggp, plogp = curve.loggp, curve.plogp
+    assert loggp is not None
+    assert plogp is not None
+    assert loggp.gap is not None
+    assert loggp.latency.value == pytest.approx(1500)
+    assert (loggp.send.value, loggp.receive.value, loggp.gap.value) == (300, 200, 400)
+    assert loggp.gap_per_byte.value == pytest.approx(0.5)
+    assert loggp.latency.low < 1500 < loggp.latency.high
+    assert plogp.latency.value == pytest.approx(1600)
+    assert [gap.value for gap in plogp.gaps] == pytest.approx([400 + 0.5 * m for m in SIZES])
+    assert plogp.error < 0.01
+    assert loggp.error < 0.01
+
+
+def test_few_sizes_have_no_curve() -> None:
+    assert fit_curve(row((0, 64, 1024))) is None
