@@ -5,9 +5,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard native/*)
+# Quick tests share the CPUs; the slow ones run beside the guests, which take one CPU.
+PARALLEL := -n auto --maxprocesses 4
 # Debian packages that the slow lanes of the tests use.
-BENCH_PACKAGES := libpapi-dev
-PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm g++-aarch64-linux-gnu chromium
+BENCH_PACKAGES := libpapi-dev likwid
+PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium
 
 .PHONY: demo test test-fast lint docs bench packages clean
 
@@ -25,12 +27,15 @@ demo: $(VENV)/.demo
 
 test: packages $(VENV)/.test lint docs
 	@echo "== Tests"
-	@$(BIN)/python -m pytest -m "not guest and not slow"
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not guest and not slow"
 	@echo "== Slow lanes"
-	@$(BIN)/python -m pytest -m "guest or slow"
+	@mkdir -p build
+	@$(BIN)/python -m pytest -m guest > build/guest-lane.txt 2>&1 & guest=$$!; \
+	  $(BIN)/python -m pytest -m "slow and not guest"; slow=$$?; \
+	  wait $$guest; guest=$$?; cat build/guest-lane.txt; exit $$((slow || guest))
 
 test-fast: $(VENV)/.test
-	@$(BIN)/python -m pytest -m "not guest and not slow"
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not guest and not slow"
 
 lint: $(VENV)/.test
 	@echo "== Style, types, layers"

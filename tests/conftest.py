@@ -1,11 +1,28 @@
-"""Fixtures that several folders of tests share; nothing here needs more than pytest."""
+"""Fixtures and settings that all folders of tests share."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Tests that share the CPUs wait long for each other's threads in small products of matrices.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# No example fails for being slow on a busy machine, and a run that fails does so again.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", _PATIENT, derandomize=True)
+settings.register_profile("explore", _PATIENT)  # --hypothesis-profile=explore: new examples
+settings.load_profile("repeatable")
+
+# A shell starts what runs in its background with interrupts ignored, and so would run all the
+# programs that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MakePmu = Callable[[str, int, Mapping[str, str]], Path]
 

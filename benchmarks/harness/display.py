@@ -42,6 +42,8 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _amount(summary: Summary, unit: Unit) -> str:
     if unit is Unit.SECONDS:
         return seconds(summary)
+    if unit is Unit.RATE:
+        return gigabytes(summary)
     return f"{summary.median:.1%} ({summary.low:.1%}..{summary.high:.1%})"
 
 
@@ -52,6 +54,14 @@ def seconds(summary: Summary) -> str:
         _three_digits(x / scale) for x in (summary.low, summary.median, summary.high)
     )
     return f"{median} {unit} ({low}..{high})"
+
+
+def gigabytes(summary: Summary) -> str:
+    """Return a rate in GB/s, with quartiles."""
+    low, median, high = (
+        _three_digits(x / 1e9) for x in (summary.low, summary.median, summary.high)
+    )
+    return f"{median} GB/s ({low}..{high})"
 
 
 def _three_digits(number: float) -> str:

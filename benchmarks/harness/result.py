@@ -53,11 +53,12 @@ class Unit(StrEnum):
 
     SECONDS = "s"
     SHARE = "%"
+    RATE = "B/s"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison: times in seconds unless they are shares, and the ratio ours / peer."""
+    """One comparison: times in seconds, unless `unit` says otherwise, and the ratio ours / peer."""
 
     quantity: str
     ours: Summary

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from gnomon.analysis.diagnosis import diagnose
     from gnomon.analysis.estimate.observe import observe
     from gnomon.analysis.estimate.recorded import estimate, state_of
+    from gnomon.analysis.latency import latency, latency_of
+    from gnomon.analysis.locality import locality
+    from gnomon.analysis.locality.advisor import advise
+    from gnomon.analysis.memory import memory
     from gnomon.analysis.phases import PhaseSeries, phases
     from gnomon.analysis.scaling import scale, scale_models
     from gnomon.analysis.survey import survey
@@ -44,10 +48,15 @@ _HOMES = {
     "Recording": "gnomon.recording",
     "RecordingWriter": "gnomon.recording",
     "Thread": "gnomon.sources.base",
+    "advise": "gnomon.analysis.locality.advisor",
     "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
     "estimate": "gnomon.analysis.estimate.recorded",
+    "locality": "gnomon.analysis.locality",
+    "latency": "gnomon.analysis.latency",
+    "latency_of": "gnomon.analysis.latency",
+    "memory": "gnomon.analysis.memory",
     "observe": "gnomon.analysis.estimate.observe",
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
@@ -70,10 +79,15 @@ __all__ = [
     "Recording",
     "RecordingWriter",
     "Thread",
+    "advise",
     "compare",
     "count",
     "diagnose",
     "estimate",
+    "latency",
+    "latency_of",
+    "locality",
+    "memory",
     "observe",
     "phases",
     "profile",

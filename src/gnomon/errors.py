@@ -16,16 +16,21 @@ class UsageError(GnomonError):
 
 
 class UnknownEventError(UsageError):
-    """No event has this name; `suggestions` holds the nearest names that exist."""
+    """No event has this name; `suggestions` holds the nearest names that exist.
 
-    def __init__(self, name: str, suggestions: tuple[str, ...] = (), where: str = "") -> None:
+    `on` is the simulated machine or cluster that was asked, as --on names it.
+    """
+
+    def __init__(
+        self, name: str, suggestions: tuple[str, ...] = (), where: str = "", *, on: str = ""
+    ) -> None:
         self.name = name
         self.suggestions = suggestions
         place = f" {where}" if where else ""
         hint = (
             f"did you mean {' or '.join(suggestions)}?"
             if suggestions
-            else "`gnomon events` lists what there is."
+            else f"`gnomon events{f' --on {on}' if on else ''}` lists what there is."
         )
         super().__init__(f"unknown event '{name}'{place}: {hint}")
 

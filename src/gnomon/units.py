@@ -82,7 +82,7 @@ def format_si(value: float, digits: int = 4) -> str:
 
 def format_bytes(size: int) -> str:
     """Return a size in bytes with the largest binary unit that fits."""
-    for limit, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+    for limit, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= limit:
             return f"{size / limit:.4g} {unit}"
     return f"{size} B"

@@ -8,8 +8,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -78,11 +80,30 @@ def as_program(*arguments: str, **options: Any) -> Outcome:
         capture_output=True,
         text=True,
         env=environment(),
-        timeout=60,
+        timeout=300,
         check=False,
         **options,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def wait_for_children(pid: int, least: int = 1, seconds: float = 120) -> list[int]:
+    """Return the children of a process once it has so many, or whoever there is when it has not."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    deadline = time.monotonic() + seconds
+    while len(found := children.read_text().split()) < least and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return [int(each) for each in found]
+
+
+def still_running(pids: Iterable[int], seconds: float = 120) -> list[int]:
+    """Return which of these processes have not ended in time."""
+    deadline = time.monotonic() + seconds
+    while left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    return left
 
 
 def as_nobody(arguments: Sequence[str]) -> Outcome:
@@ -117,6 +138,8 @@ def as_nobody(arguments: Sequence[str]) -> Outcome:
 
 def _become_nobody() -> None:
     # Loaded before the rights are gone, since nobody may not read the files of root's Python.
+    import numpy  # noqa: F401
+
     import gnomon.recording.writer  # noqa: F401
 
     os.setgroups([])

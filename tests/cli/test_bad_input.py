@@ -18,6 +18,10 @@ _USAGE = [
     (("count", "--"), "nothing to count"),
     (("count", "-e", "cycels", "--", "true"), "unknown event 'cycels': did you mean cycles"),
     (("count", "-e", "zzzzqqqq", "--", "true"), "`gnomon events` lists what there is"),
+    (
+        ("count", "--on", "cluster:uln", "-e", "zzzzqqqq", "--", "program:ping-pong"),
+        "`gnomon events --on cluster:uln` lists what there is",
+    ),
     (("count", "-e", "", "--", "true"), "no event given"),
     (("count", "-e", " , ", "--", "true"), "no event given"),
     (("count", "-e", "{}", "--", "true"), "at least one event"),

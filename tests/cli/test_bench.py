@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.stress.processes import children, gone
 
 from gnomon.cli import main
 
@@ -89,24 +90,39 @@ def test_a_killed_bench_leaves_no_process(data: Path) -> None:
     bench = subprocess.Popen(
         [sys.executable, "-m", "gnomon.cli", *arguments], stdout=subprocess.DEVNULL
     )
-    children = Path(f"/proc/{bench.pid}/task/{bench.pid}/children")
-    workers: list[str] = []
-    deadline = time.monotonic() + 30
+    workers: set[int] = set()
+    deadline = time.monotonic() + 120
     while len(workers) < 2 and time.monotonic() < deadline:
-        workers = children.read_text().split()
+        workers = children(bench.pid)
         time.sleep(0.02)
     time.sleep(0.5)  # for them to be set up
     bench.kill()
     bench.wait()
-    while any(_is_at_work(worker) for worker in workers) and time.monotonic() < deadline:
-        time.sleep(0.02)
     assert len(workers) == 2
-    assert not any(_is_at_work(worker) for worker in workers)
+    assert gone(workers, 120)
 
 
-def _is_at_work(process: str) -> bool:
-    status = Path(f"/proc/{process}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+def test_a_file_with_more_events_than_rows_is_too_short(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "wide").mkdir()
+    names = ",".join(f"e{number}" for number in range(400))
+    line = ",".join(["1"] * 400)
+    (data / "wide" / "wide.csv").write_text("\n".join([names, *[line] * 320]) + "\n")
+    assert main(["bench", "estimate", "--data", str(data), "--models", "hold"]) == 0
+    assert "wide: 0 files, 1 too short" in capsys.readouterr().out
+
+
+def test_a_second_half_without_events_is_not_scored(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "early").mkdir()
+    rows = ["5,5,1,2"] * 100 + ["5,5,0,0"] * 300
+    (data / "early" / "early.csv").write_text("\n".join(["instructions,cycles,a,b", *rows]) + "\n")
+    command = ["bench", "estimate", "--data", str(data), "--models", "default,default-calibrated"]
+    assert main([*command, "--json", "--jobs", "1"]) == 0
+    models = json.loads(capsys.readouterr().out)["results"]["datasets"]["early"]["models"]
+    assert list(models) == ["default"]
 
 
 def test_short_files_are_counted_and_left_out(

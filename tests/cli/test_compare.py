@@ -94,7 +94,7 @@ def test_a_command_that_cannot_start_leaves_no_recording(gnomon: Run, folder: Pa
 
 def test_a_run_that_takes_too_long_is_stopped_and_left_out(gnomon: Run) -> None:
     done = gnomon(
-        "compare", "-r", "2", "--timeout", "300ms", "-e", "page-faults", "--", "true", "--",
+        "compare", "-r", "2", "--timeout", "2s", "-e", "page-faults", "--", "true", "--",
         "sleep", "20",
     )  # fmt: skip
     assert done.code == 0

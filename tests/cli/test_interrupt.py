@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.stress.processes import children, running
 
 from gnomon.recording import Recording
 
@@ -39,7 +41,7 @@ def _running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def _interrupted(process: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
     process.send_signal(number)
-    return process.communicate(timeout=30)
+    return process.communicate(timeout=120)
 
 
 def test_an_interrupted_program_is_shown_and_the_exit_status_is_130() -> None:
@@ -105,13 +107,12 @@ def test_a_second_interrupt_ends_a_program_that_ignores_the_first() -> None:
     with _running("count", "-e", "page-faults", "--", "sh", "-c", script) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
+        programs = children(process.pid)
         # Signals of one kind that are sent at once may arrive as one.
-        while process.poll() is None:
-            try:
-                process.wait(timeout=0.1)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGINT)
+        while running(programs):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        process.communicate(timeout=120)
     assert process.returncode == 137
 
 

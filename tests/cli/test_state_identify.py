@@ -62,3 +62,28 @@ def test_bad_options_are_one_sentence(recording: Path) -> None:
         identified(str(recording), "-e", ",")
     with pytest.raises(UsageError, match="number of simulations"):
         identified(str(recording), "--closure", "-1")
+
+
+def test_what_was_stored_is_used(
+    recording: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert identified(str(recording), "--store", "--workload", "planets") == 0
+    (file,) = tmp_path.rglob("*.toml")
+    common = ["--on", "pentium3-smp", "-e", "INST_RETIRED,L2_IFETCH_MESI", "--registers", "1"]
+    run = [*common, "--always", "none", "-i", "40ms", "--", "signal:celestia", "duration=2s"]
+    capsys.readouterr()
+    for name in ("planets", "pentium3-smp/planets", str(file)):
+        assert main(["state", "watch", "--json", "--parameters", name, *run]) == 0
+        shown = capsys.readouterr()
+        assert "no process is known of L2_IFETCH_MESI" in shown.err
+        assert len(shown.out.splitlines()) == 50
+    assert main(["state", "watch", "--parameters", "planets", "--model", "hold", *run]) == 2
+    assert "'hold' knows no processes" in capsys.readouterr().err
+    assert main(["state", "watch", "--parameters", "comets", *run]) == 2
+    assert "nothing is stored of 'comets' on 'pentium3-smp'" in capsys.readouterr().err
+    assert main(["state", "watch", "--parameters", "no.toml", *run]) == 2
+    assert "there is no file 'no.toml'" in capsys.readouterr().err

@@ -135,6 +135,25 @@ def _signal() -> SourceCase:
     )
 
 
+def _cluster() -> SourceCase:
+    """A simulated cluster that runs a message program."""
+
+    def make() -> Source:
+        from gnomon.sources.cluster import ClusterSource
+
+        return ClusterSource("uln")
+
+    return SourceCase(
+        name="cluster",
+        make=make,
+        events=("messages-sent", "task-clock"),
+        unknown="no-such-event",
+        brief=Command(("program:ping-pong", "rounds=20000")),
+        lengthy=Command(("program:ping-pong", "rounds=100000000000")),
+        refused="messages-sent:u",
+    )
+
+
 CASES = (
     _perf("perf-software", ("task-clock", "page-faults")),
     _perf_hardware(),
@@ -142,4 +161,5 @@ CASES = (
     _machine("laptop", ("cycles", "L1-dcache-load-misses"), "link-bytes"),
     _machine("niagara2", ("Instr_cnt", "DC_miss"), "Instr_ld:G"),  # there are no guests
     _signal(),
+    _cluster(),
 )

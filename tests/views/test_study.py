@@ -27,7 +27,7 @@ def test_findings_say_simulated_and_count_the_verdicts() -> None:
         "",
         "  id  quantity         published         ours  tolerance  verdict     note",
         "  E1  FP operations  300,000,000  300,000,000  exact      reproduced",
-        "  E1  ratio                    –       0.1235  sign       shape only  why",
+        "  E1  ratio                    –      0.12346  sign       shape only  why",
         "",
         "  2 quantities: 1 reproduced, 0 not reproduced, 1 shape only",
     ]

@@ -14,28 +14,48 @@ from types import ModuleType
 from gnomon import __version__
 from gnomon.errors import GnomonError
 
-# Modules are imported only when their command is used: `gnomon --help` must be instant.
-COMMANDS = {
-    "doctor": "say what this machine can measure, and why not the rest",
-    "events": "list events, look one up, or see which can be counted here",
-    "survey": "measure every event over a program and say which matter",
-    "count": "count events while a program runs",
-    "compare": "say what changed between two versions of a program",
-    "scale": "find out how events grow with a parameter",
-    "record": "count events over time into a recording",
-    "state": "estimate every event at every tick of one run",
-    "profile": "find out where in a program an event happens",
-    "run": "run a program and collect the regions it marks",
-    "phases": "find where a program's footprint or events change their course",
-    "show": "show a recording",
-    "convert": "import and export recordings",
-    "report": "write a report of recordings as one HTML file",
-    "serve": "show a report in a browser, live while a survey runs",
-    "machine": "list and draw the simulated machines",
-    "study": "carry out the experiments of published studies again",
-    "bench": "score estimators on counter series in which all is known",
-    "cc": "compile a program so that its memory references can be traced",
+# Commands by what they are for. Their modules are imported only when they are used: `gnomon
+# --help` must be instant.
+_GROUPS = {
+    "find your way": {
+        "doctor": "say what this machine can measure, and why not the rest",
+        "events": "list events, look one up, or see which can be counted here",
+    },
+    "measure a program": {
+        "survey": "measure every event over a program and say which matter",
+        "count": "count events while a program runs",
+        "compare": "say what changed between two versions of a program",
+        "scale": "find out how events grow with a parameter",
+        "record": "count events over time into a recording",
+        "state": "estimate every event at every tick of one run",
+        "phases": "find where a program's footprint or events change their course",
+        "profile": "find out where in a program an event happens",
+        "run": "run a program and collect the regions it marks",
+    },
+    "memory": {
+        "memory": "probe this host's memory: latency, bandwidth, nodes",
+        "latency": "find out how long loads take, and where they are answered",
+        "probe": "stream latencies of this host to a viewer elsewhere",
+        "locality": "find out which memory is accessed from where, with few counters",
+        "links": "show the links between nodes, load them, and experiment on them",
+    },
+    "messages": {
+        "notify": "measure, simulate and predict what being told of a message costs",
+    },
+    "recordings": {
+        "show": "show a recording",
+        "convert": "import and export recordings",
+        "report": "write a report of recordings as one HTML file",
+        "serve": "show a report in a browser, live while a survey runs",
+    },
+    "simulated machines and studies": {
+        "machine": "list and draw the simulated machines",
+        "cc": "compile a program so that its memory references can be traced",
+        "study": "carry out the experiments of published studies again",
+        "bench": "score estimators on counter series in which all is known",
+    },
 }
+COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -145,12 +165,15 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def _main_parser() -> argparse.ArgumentParser:
-    listing = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+    listing = "\n\n".join(
+        "\n".join((f"{title}:", *(f"  {name:<10} {text}" for name, text in group.items())))
+        for title, group in _GROUPS.items()
+    )
     parser = argparse.ArgumentParser(
         prog="gnomon",
         usage="gnomon COMMAND [OPTIONS]",
         description="Read the hidden performance state of a machine from its event counters.",
-        epilog=f"commands:\n{listing}\n\nexamples:\n"
+        epilog=f"{listing}\n\nexamples:\n"
         "  gnomon doctor\n"
         "  gnomon count -e task-clock,page-faults -- ./program\n"
         "  gnomon count -i 10ms -o run.gnomon -- ./program && gnomon show run.gnomon\n\n"

@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
     names = _names(options.models)
     entries = all_entries() if names is None else choose_entries(names)
-    data_sets = read_data_sets(options.data)
+    left_out: list[str] = []
+    data_sets = read_data_sets(options.data, left_out.append)
     extras = names is None
     with _progress(amount_of_work(data_sets, entries, extras)) as advance:
         scores = score(data_sets, entries, extras=extras, seed=seed, jobs=jobs, on_done=advance)
@@ -48,12 +49,18 @@ def run(options: argparse.Namespace) -> int:
         from gnomon.views.envelope import envelope
         from gnomon.views.scoring import scores_as_json
 
-        print(envelope("bench", scores_as_json(scores, seed)))
+        print(envelope("bench", scores_as_json(scores, seed), warnings=_warnings(left_out)))
     else:
         from gnomon.views.scoring import print_scores
 
         print_scores(scores, sys.stdout)
+        for text in _warnings(left_out):
+            print(f"warning: {text}", file=sys.stderr)
     return 0
+
+
+def _warnings(left_out: list[str]) -> list[str]:
+    return [f"a folder without counts was left out: {reason}" for reason in left_out]
 
 
 def _jobs(asked: int | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gnomon.cli.simulated import add_machine_options, machine_source
+from gnomon.cli.simulated import add_machine_options, cluster_source, machine_source
 from gnomon.errors import UsageError
 from gnomon.events.sysfs import parse_cpu_list
 from gnomon.sources.base import Command, Cpus, Process, Source, Target
@@ -49,7 +49,7 @@ def counting_target(options: argparse.Namespace) -> Target:
 
 def counting_source(options: argparse.Namespace) -> Source | str | None:
     """Return what counts: a simulated machine, the source of a name, or what the events need."""
-    return machine_source(options) or options.source
+    return cluster_source(options) or machine_source(options) or options.source
 
 
 def with_ending(name: str) -> str:

@@ -31,6 +31,7 @@ import contextlib
 import sys
 from fnmatch import fnmatchcase
 
+from gnomon.cli.simulated import cluster_source
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
 from gnomon.events import tracepoints
 from gnomon.events.listed import ListedCatalogue
@@ -140,7 +141,7 @@ def _simulated(options: argparse.Namespace) -> list[Source]:
     """Return the simulated machine whose events are asked for, in a list of one."""
     from gnomon.sources.machine import MachineSource
 
-    return [MachineSource(options.on)]
+    return [cluster_source(options) or MachineSource(options.on)]
 
 
 def _print_label(options: argparse.Namespace) -> None:
@@ -275,4 +276,6 @@ def _advice(options: argparse.Namespace) -> str:
         from gnomon.events.tomlfile import nearest
 
         close = nearest(options.pattern, [e.name for e in _simulated(options)[0].events()])
-    return f"did you mean {' or '.join(close)}?" if close else "`gnomon events` lists them all."
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"`gnomon events{f' --on {options.on}' if options.on else ''}` lists them all."

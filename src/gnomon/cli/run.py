@@ -7,6 +7,7 @@ Regions of forked children and of processes that were killed are collected as we
 examples:
   gnomon run --regions -- script.py arg
   gnomon run --regions -e task-clock,page-faults -- python solver.py
+  gnomon run --regions --exclusive -- script.py
   gnomon run --regions --json -- script.py
 """
 
@@ -33,6 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--regions", action="store_true", help="collect regions (always on)")
     parser.add_argument("-e", "--events", metavar="EVENTS", help="what regions count")
     parser.add_argument("--raw", action="store_true", help="leave in what regions cost themselves")
+    parser.add_argument(
+        "--exclusive", action="store_true", help="also the time of a region without those inside it"
+    )
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD", help="what to run")
 
 
@@ -78,6 +82,6 @@ def _show(report: RegionReport, options: argparse.Namespace) -> None:
         raise GnomonError(
             "the program marked no regions: put `with gnomon.region('name'):` around its parts."
         )
-    print_regions(report, sys.stdout, corrected=not options.raw)
+    print_regions(report, sys.stdout, corrected=not options.raw, exclusive=options.exclusive)
     for text in report.warnings:
         print(f"warning: {text}", file=sys.stderr)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
+    from gnomon.sources.cluster import ClusterSource
     from gnomon.sources.machine import MachineSource
 
+_CLUSTER = "cluster:"
 _LARGEST_SEED = 2**63 - 1
 
 
@@ -24,7 +26,11 @@ def add_machine_options(parser: argparse.ArgumentParser) -> None:
 
 def add_on_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that chooses a simulated machine, for commands with a seed of their own."""
-    parser.add_argument("--on", metavar="MACHINE", help="a simulated machine, or its .toml file")
+    parser.add_argument(
+        "--on",
+        metavar="MACHINE",
+        help="a simulated machine, or its .toml file; cluster:NAME where messages are counted",
+    )
 
 
 def machine_source(options: argparse.Namespace) -> MachineSource | None:
@@ -42,8 +48,29 @@ def machine_source(options: argparse.Namespace) -> MachineSource | None:
         )
     from gnomon.sources.machine import MachineSource
 
-    seed = 1 if options.seed is None else checked_seed(options.seed)
-    return MachineSource(options.on, seed=seed, profile=options.preset_profile)
+    refuse_cluster(options)
+    return MachineSource(options.on, seed=_seed(options), profile=options.preset_profile)
+
+
+def cluster_source(options: argparse.Namespace) -> ClusterSource | None:
+    """Return the simulated cluster that was chosen, None when something else is meant."""
+    if options.on is None or not options.on.startswith(_CLUSTER):
+        return None
+    from gnomon.sources.cluster import ClusterSource
+
+    return ClusterSource(options.on.removeprefix(_CLUSTER), seed=_seed(options))
+
+
+def refuse_cluster(options: argparse.Namespace) -> None:
+    """Complain about a cluster where only machines will do."""
+    if options.on.startswith(_CLUSTER):
+        raise UsageError(
+            f"'{options.on}' can be counted only, with count or record: choose a machine here."
+        )
+
+
+def _seed(options: argparse.Namespace) -> int:
+    return 1 if getattr(options, "seed", None) is None else checked_seed(options.seed)
 
 
 def commands_source(options: argparse.Namespace) -> MachineSource | None:
@@ -54,6 +81,7 @@ def commands_source(options: argparse.Namespace) -> MachineSource | None:
         raise UsageError("--on is for commands to run: a recording was made where it was made.")
     from gnomon.sources.machine import MachineSource
 
+    refuse_cluster(options)
     return MachineSource(options.on)
 
 

@@ -13,6 +13,7 @@ examples:
   gnomon state watch --on laptop -- workload:ramp-compute
   gnomon state watch -a -i 100ms
   gnomon state identify run.gnomon --closure 5 --store
+  gnomon state record --parameters program --model gauss-markov -- ./program
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--run", type=int, metavar="N", help="the run of a recording")
     show.add_argument("--smooth", action="store_true", help="estimate anew, from the whole run")
     show.add_argument("--model", metavar="NAME", help="estimate anew, with this model")
+    _add_parameters_option(show)
     show.add_argument("--force", action="store_true", help="replace an existing report")
     add_html_option(show)
     identify = words.add_parser("identify", help="find the process of each event")
@@ -74,7 +76,7 @@ def _add_observing_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="how much an event or a metric matters to the order (1)",
     )
-    parser.add_argument("--model", metavar="NAME", default="default", help="what estimates")
+    parser.add_argument("--model", metavar="NAME", help="what estimates (default)")
     parser.add_argument(
         "--calibration",
         metavar="REC",
@@ -82,11 +84,20 @@ def _add_observing_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="earlier runs, recorded over time, to learn from before; may be repeated",
     )
+    _add_parameters_option(parser)
     add_machine_options(parser)
     parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
     parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")
     parser.add_argument("-p", "--pid", type=int, help="count in a running process")
     parser.set_defaults(argv=[])
+
+
+def _add_parameters_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--parameters",
+        metavar="NAME",
+        help="processes that `identify --store` kept: a workload, MACHINE/WORKLOAD or a file",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -123,10 +134,11 @@ def _show(options: argparse.Namespace) -> int:
     check_html(options)
     from gnomon.analysis.estimate.recorded import estimate, state_of
 
-    if options.smooth or options.model is not None:
+    if options.smooth or options.model is not None or options.parameters is not None:
         state = estimate(
             options.recording,
-            model=options.model or "default",
+            model=_model(options),
+            parameters=options.parameters,
             smooth=options.smooth,
             run=options.run,
         )
@@ -154,13 +166,20 @@ def _observe(
         registers=options.registers,
         order=options.order or ORDER,
         weights=dict(map(_weight, options.weight)),
-        model=options.model,
+        model=_model(options),
+        parameters=options.parameters,
         calibration=options.calibration,
         output=output,
         overwrite=getattr(options, "force", False),
         source=machine_source(options),
         on_tick=on_tick,
+        keep=on_tick is None,  # what was shown is over
     )
+
+
+def _model(options: argparse.Namespace) -> str:
+    """Return the model that was asked for, or one that knows processes if some are given."""
+    return options.model or ("default" if options.parameters is None else "choice")
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -9,6 +9,8 @@ examples:
   gnomon study gorsler
   gnomon study gorsler --only E1,E5 --seed 7
   gnomon study sterz --only E3
+  gnomon study smile --html smile.html
+  gnomon study parker --only E6 --html parker.html
   gnomon study gorsler --json
 """
 
@@ -19,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.simulated import checked_seed
 from gnomon.errors import UsageError
 from gnomon.studies import STUDIES, Study, carry_out, load_study
@@ -36,12 +39,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="a study, or `list` for all of them")
     parser.add_argument("--only", metavar="IDS", help="these experiments, as in E1,E5")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
+    add_html_option(parser)
+    parser.add_argument("--force", action="store_true", help="replace an existing report")
 
 
 def run(options: argparse.Namespace) -> int:
     """List studies, or carry one out."""
     if options.name == "list":
         return _list(options)
+    check_html(options)
     study = load_study(options.name)
     ids = _ids(options.only)
     with _progress(study, len(study.choose(ids))) as advance:
@@ -52,12 +58,17 @@ def run(options: argparse.Namespace) -> int:
         print(envelope("study", results, source=source, simulated=study.simulated))
     else:
         print_findings(findings, sys.stdout)
+    from gnomon.views.report.study import study_page
+
+    write_html(options, lambda: study_page(findings, ids))
     return 0
 
 
 def _list(options: argparse.Namespace) -> int:
     if options.only is not None:
         raise UsageError("--only chooses experiments of one study: name it instead of list.")
+    if options.html is not None:
+        raise UsageError("--html is for one study: name it instead of list.")
     studies = [load_study(name) for name in STUDIES]
     if options.json:
         print(envelope("study", studies_as_json(studies)))

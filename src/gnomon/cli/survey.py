@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on", metavar="MACHINE", help="also count on a simulated machine")
     parser.add_argument("--no-valgrind", action="store_true", help="make no run under valgrind")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
-    parser.add_argument("-i", "--interval", metavar="TIME", help="a turn of --one-run (20ms)")
+    parser.add_argument("-i", "--interval", metavar="TIME", help="longest turn of --one-run (20ms)")
     parser.add_argument("--timeout", metavar="TIME", help="end a run that takes longer")
     parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
     parser.add_argument("--resume", metavar="REC", help="make the runs that a survey lacks")

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import RecordingError
-from gnomon.recording.model import Estimate, Reading, Sample, Status
+from gnomon.recording.model import Bin, Estimate, Flush, Reading, Sample, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,11 +116,40 @@ ESTIMATES = Table(
     ),
     _check_estimates,
 )
-TABLES = {table.name: table for table in (READINGS, SAMPLES, ESTIMATES)}
+FLUSHES = Table(
+    "flushes",
+    (
+        Column("time"),
+        Column("event", Kind.TEXT),
+        Column("begin"),
+        Column("start", Kind.ADDRESS),
+        Column("bytes"),
+        Column("accesses"),
+        Column("writes"),
+        Column("node"),
+        Column("home"),
+        Column("run"),
+    ),
+)
+HISTOGRAMS = Table(
+    "histograms",
+    (
+        Column("time"),
+        Column("event", Kind.TEXT),
+        Column("low", Kind.REAL),
+        Column("high", Kind.REAL),
+        Column("occurrences"),
+        Column("run"),
+        Column("batch"),
+    ),
+)
+TABLES = {table.name: table for table in (READINGS, SAMPLES, ESTIMATES, FLUSHES, HISTOGRAMS)}
 
 assert tuple(column.name for column in READINGS.columns) == Reading._fields
 assert tuple(column.name for column in SAMPLES.columns) == Sample._fields
 assert tuple(column.name for column in ESTIMATES.columns) == Estimate._fields
+assert tuple(column.name for column in FLUSHES.columns) == Flush._fields
+assert tuple(column.name for column in HISTOGRAMS.columns) == Bin._fields
 
 
 class Buffer:

@@ -71,6 +71,26 @@ class Sample(NamedTuple):
     run: int = 0
 
 
+class Flush(NamedTuple):
+    """What a counter of accesses had counted in its range when it was flushed at `time`.
+
+    `event` says which accesses; `begin` is when the counter was allocated. `start` is the
+    first of `bytes` addresses, `node` who asked and `home` where the page is, -1 where nobody
+    told.
+    """
+
+    time: int
+    event: str
+    begin: int
+    start: int
+    bytes: int
+    accesses: int
+    writes: int
+    node: int
+    home: int
+    run: int = 0
+
+
 class Estimate(NamedTuple):
     """What an event is estimated to have counted in the tick that ended at `time`.
 
@@ -84,6 +104,21 @@ class Estimate(NamedTuple):
     deviation: float
     low: float
     high: float
+    run: int = 0
+    batch: int = 0
+
+
+class Bin(NamedTuple):
+    """How many times of one kind lay from `low` up to `high`, both in ns: a bar of a histogram.
+
+    `batch` numbers the consecutive blocks of the measurement of a run.
+    """
+
+    time: int
+    event: str
+    low: float
+    high: float
+    occurrences: int
     run: int = 0
     batch: int = 0
 

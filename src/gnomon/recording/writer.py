@@ -18,7 +18,15 @@ from gnomon.recording._folder import (
 )
 from gnomon.recording._header import Header, Part, read_header
 from gnomon.recording._parquet import connect, merge_parts, write_part
-from gnomon.recording._tables import ESTIMATES, READINGS, SAMPLES, TABLES, Buffer
+from gnomon.recording._tables import (
+    ESTIMATES,
+    FLUSHES,
+    HISTOGRAMS,
+    READINGS,
+    SAMPLES,
+    TABLES,
+    Buffer,
+)
 from gnomon.recording.model import EventInfo
 
 if TYPE_CHECKING:
@@ -127,8 +135,19 @@ class RecordingWriter:
 
     def append_estimate_columns(self, columns: Sequence[Any]) -> None:
         """Take estimates as the columns of their table: at 50 Hz rows would cost too much."""
+        self._append_columns(ESTIMATES.name, columns)
+
+    def append_flush_columns(self, columns: Sequence[Any]) -> None:
+        """Take flush records of counters of accesses, as the columns of their table."""
+        self._append_columns(FLUSHES.name, columns)
+
+    def append_bin_columns(self, columns: Sequence[Any]) -> None:
+        """Take bins of histograms as the columns of their table."""
+        self._append_columns(HISTOGRAMS.name, columns)
+
+    def _append_columns(self, name: str, columns: Sequence[Any]) -> None:
         self._check_open()
-        buffer = self._state.buffers[ESTIMATES.name]
+        buffer = self._state.buffers[name]
         buffer.append_columns(columns, len(columns[0]))
         self._flush_when_due(buffer)
 

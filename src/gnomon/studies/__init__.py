@@ -26,7 +26,7 @@ __all__ = [
     "load_study",
 ]
 
-STUDIES = ("gorsler", "manzke", "sterz")
+STUDIES = ("gorsler", "manzke", "parker", "smile", "sterz")
 """The studies there are; each is a module or package here with a `STUDY`."""
 
 

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
+
+if TYPE_CHECKING:
+    from gnomon.studies.pictures import Picture
 
 Value = int | float | str | None
 """A number, a few words where no number says it, or nothing where nothing was published."""
@@ -37,7 +41,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An experiment of a document; `module` has a function `run(seed)` that yields its rows."""
+    """An experiment of a document; `module` has a function `run(seed)` that yields its rows.
+
+    It may have a function `pictures(seed)`, too, for what a table cannot show.
+    """
 
     id: str
     title: str
@@ -47,6 +54,13 @@ class Experiment:
         """Carry the experiment out; its module is loaded only now."""
         function: Callable[[int], Iterable[Row]] = import_module(self.module).run
         return list(function(seed))
+
+    def pictures(self, seed: int) -> Sequence[Picture]:
+        """Return what its module has to draw, which most have not."""
+        function: Callable[[int], Sequence[Picture]] | None = getattr(
+            import_module(self.module), "pictures", None
+        )
+        return () if function is None else function(seed)
 
 
 @dataclass(frozen=True, slots=True)

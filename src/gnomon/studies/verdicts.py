@@ -33,6 +33,20 @@ def within(
     )
 
 
+def factor(
+    id: str,  # noqa: A002
+    quantity: str,
+    published: float,
+    ours: float,
+    *,
+    most: float = 2.0,
+    note: str = "",
+) -> Row:
+    """Return a row that is reproduced when neither value is more than so many times the other."""
+    near = ours > 0 and 1 / most <= ours / published <= most
+    return Row(id, quantity, published, ours, f"factor {most:g}", _verdict(near), note)
+
+
 def holds(
     id: str,  # noqa: A002
     quantity: str,

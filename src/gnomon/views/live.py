@@ -143,7 +143,7 @@ class _Screen:
         now, units = moment.gathered.now(), moment.units
         at = (moment.turn.time - (moment.gathered.start or 0)) / 1e9
         label = "SIMULATED " if moment.simulated else ""
-        table = Table(title=f"{label}{at:.3f} s, tick {len(moment.gathered.ends)}", box=None)
+        table = Table(title=f"{label}{at:.3f} s, tick {moment.gathered.intake.ticks}", box=None)
         for heading in ("event", "a second", "90 % interval", "last ticks"):
             table.add_column(heading, justify="right" if heading == "a second" else "left")
         for name, count in zip(layout.fixed, tick.fixed, strict=True):

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on stderr and yield a function that moves it on by one."""
+    """Show a bar on stderr, on a terminal only, and yield a function that moves it on by one."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,

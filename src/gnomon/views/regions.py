@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from gnomon.analysis.accounting import region_accounts
 from gnomon.instrument.region_report import RegionReport
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
@@ -11,9 +12,16 @@ from gnomon.views.table import Column, Table
 _TIMES = ("task-clock", "cpu-clock", "time")
 
 
-def print_regions(report: RegionReport, stream: TextIO, *, corrected: bool = True) -> None:
-    """Write the regions as a tree, a column for each event."""
+def print_regions(
+    report: RegionReport, stream: TextIO, *, corrected: bool = True, exclusive: bool = False
+) -> None:
+    """Write the regions as a tree, a column for each event.
+
+    With `exclusive` there is also the time that a region spent outside of those inside it.
+    """
+    own = region_accounts(report, corrected=corrected) if exclusive else None
     columns = [Column("region"), Column("instances", right=True), Column("time", right=True)]
+    columns += [Column("own time", right=True)] if own else []
     columns += [Column(event, right=True) for event in report.events]
     columns += [Column("threads", right=True)]
     table = Table(columns)
@@ -23,7 +31,8 @@ def print_regions(report: RegionReport, stream: TextIO, *, corrected: bool = Tru
         table.add(
             "  " * (len(found.path) - 1) + found.name,
             f"{found.instances:,}",
-            format_duration(shown["time"]),
+            format_duration(own[found.path].inclusive if own else shown["time"]),
+            *([format_duration(own[found.path].exclusive)] if own else []),
             *(_value(event, shown.get(event)) for event in report.events),
             str(found.threads),
         )
@@ -32,6 +41,7 @@ def print_regions(report: RegionReport, stream: TextIO, *, corrected: bool = Tru
     if cost:
         state = "taken out" if corrected else "left in"
         stream.write(f"\n  a region itself costs {format_duration(cost)}: {state} above\n")
+    stream.writelines(f"  {text}\n" for text in (own.warnings if own else ()))
 
 
 def _value(event: str, value: float | None) -> str:
@@ -44,6 +54,7 @@ def _value(event: str, value: float | None) -> str:
 
 def regions_as_json(report: RegionReport) -> dict[str, Any]:
     """Return the regions in the form that scripts read, raw and corrected."""
+    own = region_accounts(report)
     return {
         "events": list(report.events),
         "overhead": {"inside": report.overhead.inside, "outside": report.overhead.outside},
@@ -58,6 +69,7 @@ def regions_as_json(report: RegionReport) -> dict[str, Any]:
                 "longest": found.longest,
                 "raw": found.raw,
                 "corrected": found.corrected,
+                "exclusive": own[found.path].exclusive,
             }
             for found in report.regions
         ],

@@ -84,9 +84,9 @@ def headline(state: State) -> list[str]:
         f"{label}{' '.join(origin.command) or origin.target}: {len(state.names)} events in "
         f"{len(layout.sets)} set{'s' * (len(layout.sets) != 1)}, read by {origin.source}"
         + (f" on {place}" if place else ""),
-        f"  {len(state)} ticks of {format_duration(origin.interval or 0)} over "
-        f"{format_duration(state.seconds * 1e9)}{simulated}; unread ticks {way} by "
-        f"'{origin.model}'{always}",
+        f"  {len(state)} tick{'s' * (len(state) != 1)} of "
+        f"{format_duration(origin.interval or 0)} over {format_duration(state.seconds * 1e9)}"
+        f"{simulated}; unread ticks {way} by '{origin.model}'{always}",
     ]
 
 

@@ -53,8 +53,8 @@ def print_findings(findings: Findings, stream: TextIO) -> None:
         table.add(
             row.id,
             row.quantity,
-            _value(row.published),
-            _value(row.ours),
+            value_text(row.published),
+            value_text(row.ours),
             row.tolerance,
             str(row.verdict),
             row.note,
@@ -76,9 +76,10 @@ def findings_as_json(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _value(value: Value) -> str:
+def value_text(value: Value) -> str:
+    """Return a value as it stands in a table."""
     if value is None:
         return "–"
     if isinstance(value, str):
         return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.5g}"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gnomon._native import Mixture, MixtureOptions, smooth_mixture
 from gnomon.analysis.estimate.mixture import AnalogueMixture
-from gnomon.analysis.estimate.model import causal
+from gnomon.analysis.estimate.model import Layout, Tick, causal
 
 from .series import in_turn, program
 from .twin import Cell, Twin, smooth
@@ -174,9 +174,43 @@ def test_refused_readings_are_counted() -> None:
     assert filter_.refused == [2, 0, 0]
 
 
+@pytest.mark.parametrize(("count", "highest"), [(100.0, 200.0), (0.0, 1.0)])
+def test_a_single_reading_makes_nobody_certain(count: float, highest: float) -> None:
+    layout = Layout(("a", "b"), (), ((0,), (1,)))
+    filter_ = AnalogueMixture().begin(layout)
+    filter_.push(Tick(1.0, np.empty(0), np.array([count, np.nan]), ends_rotation=False))
+    filter_.push(Tick(1.0, np.empty(0), np.array([np.nan, 5.0]), ends_rotation=True))
+    found = filter_.recent(1)
+    assert found.mean[0, 0] == count
+    assert (found.low[0, 0], found.high[0, 0]) == (0, highest)
+    assert filter_.ahead(1).high[0, 0] >= highest
+
+
 @pytest.mark.parametrize("shape", [(4, 1, 2), (3, 1, 3), (4, 2, 3)])
 def test_results_must_fit(shape: tuple[int, int, int]) -> None:
     filter_ = Mixture(3, 0, _options())
     filter_.push(np.empty(0), np.ones(3), True)
     with pytest.raises((ValueError, IndexError)):
         filter_.recent(np.empty(shape))
+
+
+def test_a_surprise_is_taken_back_by_a_second_reading_in_its_rotation() -> None:
+    layout = Layout(tuple("abcd"), ("clock",), tuple((place,) for place in range(4)))
+    filter_ = AnalogueMixture().begin(layout)
+    random = np.random.default_rng(2)
+
+    def push(event: int, value: float, last: bool) -> None:
+        counts = np.full(4, np.nan)
+        counts[event] = value
+        filter_.push(Tick(0.02, np.array([random.uniform(0.99, 1.01) * 1e6]), counts, last))
+
+    for _ in range(30):
+        for event in range(4):
+            push(event, 100 * random.uniform(0.95, 1.05), event == 3)
+    push(1, 100.0, False)
+    push(0, 5000.0, False)
+    push(0, 100.0, False)
+    push(2, 100.0, True)
+    first = filter_.recent(4).mean[:, 0]
+    assert first[1] == 5000.0
+    assert first[[0, 3]] == pytest.approx(100.0, rel=0.1)

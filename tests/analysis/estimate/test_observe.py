@@ -67,7 +67,10 @@ def test_where_an_event_was_read_the_estimate_is_what_was_read() -> None:
 
 
 def test_a_recording_gives_the_same_state_back(tmp_path: Path) -> None:
-    state = _observe(tmp_path)
+    state = _observe()
+    recorded = _observe(tmp_path)
+    assert np.array_equal(recorded.estimates.high, state.estimates.high)
+    assert recorded.run.exit_status == state.run.exit_status == 0
     again = gn.state_of(tmp_path / "state")
     assert again.ends == state.ends
     assert np.array_equal(again.readings.counts, state.readings.counts, equal_nan=True)
@@ -100,9 +103,25 @@ def test_a_recording_that_was_cut_short_is_estimated_anew(
     from gnomon.recording import RecordingWriter
 
     monkeypatch.setattr(RecordingWriter, "append_estimate_columns", lambda *_: None)
-    state = _observe(tmp_path)
+    _observe(tmp_path)
     again = gn.state_of(tmp_path / "state")
-    assert np.allclose(again.estimates.mean, state.estimates.mean, rtol=1e-6)
+    assert np.allclose(again.estimates.mean, _observe().estimates.mean, rtol=1e-6)
+
+
+def test_what_is_recorded_is_not_kept_in_memory_as_well(tmp_path: Path) -> None:
+    kept: list[int] = []
+    state = _observe(tmp_path, on_tick=lambda moment: kept.append(len(moment.gathered.readings)))
+    assert len(state) > 20
+    assert max(kept) <= len(state.readings.layout.sets) + 1
+
+
+def test_what_is_only_watched_is_not_kept() -> None:
+    kept: list[int] = []
+    state = _observe(on_tick=lambda m: kept.append(len(m.gathered.readings)), keep=False)
+    assert len(kept) > 20
+    assert max(kept) <= len(state.readings.layout.sets) + 1
+    assert len(state) == 0
+    assert state["branches"].total is None
 
 
 def test_metrics_have_intervals() -> None:
@@ -200,7 +219,10 @@ def _spoiled(reading: Reading, number: int) -> Reading:
     return reading
 
 
-def test_late_and_missing_ticks_are_taken_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("recorded", [False, True])
+def test_late_and_missing_ticks_are_taken_as_they_are(
+    recorded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def gaps(turns: Iterator[Turn]) -> Iterator[Turn]:
         for number, turn in enumerate(turns):
             if number == 5:
@@ -210,7 +232,7 @@ def test_late_and_missing_ticks_are_taken_as_they_are(monkeypatch: pytest.Monkey
 
     plain = _observe(order="shuffled")
     _with_turns(monkeypatch, gaps)
-    state = _observe(order="shuffled")
+    state = _observe(tmp_path if recorded else None, order="shuffled")
     assert len(state) == len(plain) - 2
     assert np.isfinite(state.estimates.mean).all()
     assert any("time did not pass" in text for text in state.warnings)

@@ -54,6 +54,7 @@ def test_columns_rotate_unless_they_are_fixed_or_zero(tmp_path: Path) -> None:
         ("a,b\n1,x\n", "line 2: 'x' in column b"),
         ("a,b\n1,-2\n", "line 2: '-2' in column b"),
         ("a,b\n1,nan\n", "line 2: 'nan' in column b"),
+        ("a,b\n1,1e300\n", "line 2: '1e300' in column b"),
         ("a,a\n1,2\n", "twice"),
     ],
 )

@@ -105,3 +105,27 @@ def test_totals_are_finite_and_within_their_intervals(rows: int, seed: int, size
     assert (totals.mean[read] >= known * (1 - 1e-12)).all()
     assert (totals.low[read] <= totals.mean[read] * (1 + 1e-12)).all()
     assert (totals.mean[read] <= totals.high[read] * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_counter_that_hardly_varied_when_it_was_read_is_no_lever(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    truth, _ = _phases(400, seed)
+    fixed = 1e6 + random.uniform(0, 1e-6, (400, 1))
+    readings = _readings(truth, fixed, seed)
+    # In a tick in which the first event was not read, the clock leapt.
+    fixed[np.flatnonzero(np.isnan(readings.counts[:, 0]))[::40]] *= 3
+    totals = run_totals(readings)
+    assert totals.mean[0] < 2 * truth[:, 0].sum()
+    assert totals.high[0] < 3 * truth[:, 0].sum()
+
+
+def test_a_burst_that_only_the_clock_saw_is_in_the_total() -> None:
+    truth, fixed = _phases(200, 3)
+    truth = (fixed * [0.1, 0.02, 0.3, 0.005]).round()
+    truth[0] *= 20
+    fixed[0] *= 20
+    readings = _readings(truth, fixed, 3)
+    unread = np.isnan(readings.counts[0])
+    totals, actual = run_totals(readings), truth.sum(axis=0)
+    assert totals.mean[unread] == pytest.approx(actual[unread], rel=0.01)

@@ -341,13 +341,18 @@ def stands_for_rotation(allowed: Allowed, own: int, rotation_rows: int) -> bool:
     return all(each.surprise != 0 or abs(each.place.row - row) >= rotation_rows for each in beside)
 
 
+def foreseen(guesses: Guesses, weights: list[float]) -> float:
+    """What all guesses say, before a reading that surprised stands for its rotation."""
+    return min(weighted_median(list(zip(guesses.values, weights, strict=True))), guesses.largest)
+
+
 def estimate(
     allowed: Allowed, place: Place, spread: list[float], weights: list[float], usual: float
 ) -> tuple[float, float, list[float]]:
     """The value, the size of its error, and the guesses."""
     guesses = guess(allowed, place, spread)
     pairs = list(zip(guesses.values, weights, strict=True))
-    value = min(weighted_median(pairs), guesses.largest)
+    value = foreseen(guesses, weights)
     rows = [reading.place.row for reading in allowed.readings]
     right = bisect_left(rows, place.row, allowed.first, allowed.last)
     own = [
@@ -365,6 +370,12 @@ def estimate(
     return value, apart / sum(weights) + usual, guesses.values
 
 
+def usual_error(readings: Sequence[Reading], errors: Sequence[float]) -> float:
+    if len(readings) == 1:
+        return max(readings[0].value, 1.0)
+    return sum(errors) / len(errors) if errors else 0.0
+
+
 @dataclass
 class Track:
     readings: list[Reading] = field(default_factory=list)
@@ -376,7 +387,7 @@ class Track:
     untested: bool = False
 
     def usual(self) -> float:
-        return sum(e for e, _ in self.errors) / len(self.errors) if self.errors else 0.0
+        return usual_error(self.readings, [size for size, _ in self.errors])
 
     def remember(self, error: float, surprise: float = 0.0) -> None:
         self.errors = [*self.errors, (abs(error), surprise > 0)][-ERRORS:]
@@ -470,6 +481,12 @@ class Twin:
         apart = sum(w * abs(g - value) for w, g in zip(weights, guesses, strict=True))
         return value, apart / sum(weights) + track.usual(), guesses
 
+    def _foreseen(self, track: Track) -> float:
+        assert track.losses is not None
+        allowed = self._newest(track.readings, 1)
+        guesses = guess(allowed, track.readings[-1].place, self.rows.spread())
+        return foreseen(guesses, track.losses.weights())
+
     def _hidden(self, track: Track) -> tuple[float, float, list[float]]:
         assert track.losses is not None
         return estimate(
@@ -487,11 +504,11 @@ class Twin:
             return
         newest = track.readings[-1]
         value, size, guesses = self._hidden(track)
-        error = newest.value - value
+        error = newest.value - self._foreseen(track)
         newest.surprise = track.surprise(error)
         track.remember(error, newest.surprise)
         if size > 0:
-            track.interval.learn(error / size)
+            track.interval.learn((newest.value - value) / size)
         track.losses.add([abs(each - newest.value) for each in guesses])
 
     def recent(self, ticks: int) -> list[list[Cell]]:
@@ -502,7 +519,7 @@ class Twin:
         assert track.losses is not None
         if track.untested and len(track.readings) >= 2:
             newest = track.readings[-1]
-            newest.surprise = track.surprise(newest.value - self._hidden(track)[0])
+            newest.surprise = track.surprise(newest.value - self._foreseen(track))
         cells: list[Cell] = []
         for row in range(len(self.counts) - ticks, len(self.counts)):
             read = self.counts[row][event]
@@ -575,7 +592,7 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
     found = [hidden(i, losses(i, False).weights()) for i in range(len(tests))]
     errors = [r.value - f[0] for r, f in zip(readings, found, strict=False)]
     kept = [abs(error) for error in errors][-ERRORS:]
-    usual = sum(kept) / len(kept) if kept else 0.0
+    usual = usual_error(readings, kept)
     interval = Interval()
     for i, (error, each) in enumerate(zip(errors, found, strict=True)):
         if each[1] + usual > 0:

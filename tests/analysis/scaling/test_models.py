@@ -70,7 +70,7 @@ def test_coefficients_are_not_cut_to_whole_numbers() -> None:
     assert [c.value for c in row.coefficients] == pytest.approx([0.125, 0.0625], rel=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_many_events_are_modelled_as_each_alone(seed: int, repeats: int) -> None:
     generator = np.random.default_rng(seed)

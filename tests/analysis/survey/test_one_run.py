@@ -14,11 +14,12 @@ from gnomon.recording.model import Status
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 
-PHASES = (
-    ("laptop", "20us", ["workload:ramp-compute"]),
-    ("laptop", "8us", ["workload:bfs", "size=32768"]),
-    ("laptop", "50us", ["workload:parallel-sort"]),
-    ("pentium3-smp", "200us", ["workload:assignment"]),
+CASES = (
+    pytest.param("laptop", "20us", ["workload:ramp-compute"], id="ramp-compute"),
+    pytest.param("laptop", "8us", ["workload:bfs", "size=32768"], id="bfs"),
+    # It ends with a copy that takes less than a hundredth of the run.
+    pytest.param("laptop", "50us", ["workload:parallel-sort"], id="parallel-sort"),
+    pytest.param("pentium3-smp", "200us", ["workload:assignment"], id="assignment"),
 )
 
 
@@ -69,31 +70,30 @@ def test_a_survey_in_one_run_labels_what_it_estimates(tmp_path: Path) -> None:
     assert any("took turns on the counters" in text for text in result.warnings)
 
 
+def _errors(
+    machine: str, interval: str, command: list[str], output: Path
+) -> tuple[list[float], list[float], list[bool]]:
+    """Return relative errors of totals, those of linear scaling, and which intervals hold."""
+    result = survey(command, output=output, repeat=1, on=machine, one_run=True, interval=interval)
+    estimated = [e for e in result.events if e.indicator.status is Status.ESTIMATED]
+    truth = _truth(machine, command, [each.event for each in estimated])
+    linear = _linear(machine, interval, command)
+    ours, scaled, held = [], [], []
+    for each in estimated:
+        actual, indicator = truth[each.event], each.indicator
+        if actual == 0 or indicator.mean is None or indicator.interval is None:
+            continue
+        ours.append(abs(indicator.mean - actual) / actual)
+        scaled.append(abs(linear.get(each.event, 0.0) - actual) / actual)
+        held.append(indicator.interval[0] <= actual <= indicator.interval[1])
+    return ours, scaled, held
+
+
 @pytest.mark.slow
-def test_totals_of_one_run_are_nearer_than_linear_scaling_and_intervals_hold_them(
-    tmp_path: Path,
+@pytest.mark.parametrize(("machine", "interval", "command"), CASES)
+def test_totals_of_one_run_have_less_than_half_the_error_of_linear_scaling(
+    machine: str, interval: str, command: list[str], tmp_path: Path
 ) -> None:
-    ratios, held = [], []
-    for number, (machine, interval, command) in enumerate(PHASES):
-        result = survey(
-            command,
-            output=tmp_path / str(number),
-            repeat=1,
-            on=machine,
-            one_run=True,
-            interval=interval,
-        )
-        estimated = [e for e in result.events if e.indicator.status is Status.ESTIMATED]
-        truth = _truth(machine, command, [each.event for each in estimated])
-        linear = _linear(machine, interval, command)
-        ours, scaled = [], []
-        for each in estimated:
-            actual, indicator = truth[each.event], each.indicator
-            if actual == 0 or indicator.mean is None or indicator.interval is None:
-                continue
-            ours.append(abs(indicator.mean - actual) / actual)
-            scaled.append(abs(linear[each.event] - actual) / actual)
-            held.append(indicator.interval[0] <= actual <= indicator.interval[1])
-        ratios.append(float(np.median(ours) / np.median(scaled)))
-    assert np.mean(ratios) < 0.9, ratios
-    assert np.mean(held) >= 0.75
+    ours, scaled, held = _errors(machine, interval, command, tmp_path / "survey")
+    assert np.median(ours) < 0.5 * np.median(scaled)
+    assert np.mean(held) >= 0.8

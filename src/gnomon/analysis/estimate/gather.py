@@ -98,7 +98,7 @@ class Keeper:
         self.layout = layout
         self.intake = Intake(layout)
         self.start: int | None = None  # when the first turn began
-        self.ends: list[int] = []
+        self.last: int | None = None  # when the last tick ended
         self._sink = sink
         self._accounts = Accounts()
 
@@ -107,23 +107,24 @@ class Keeper:
         if self.start is None:
             self.start = turn.start
         tick = self.intake.take(turn)
-        if self._sink is not None:
-            self._sink(self._accounts.of(turn))
         if tick is not None:
-            self.ends.append(turn.time)
+            if self._sink is not None:
+                self._sink(self._accounts.of(turn))
+            self.last = turn.time
         return tick
 
     def finish(self) -> None:
         """Account for the time after the last readings."""
-        if self._sink is not None and self.ends:
-            self._sink(self._accounts.rest(self.ends[-1]))
+        if self._sink is not None and self.last is not None:
+            self._sink(self._accounts.rest(self.last))
 
 
 class Gatherer(Keeper):
     """Estimates a rotation when it ends, and puts readings and estimates into a recording.
 
     With `apart` that is done by another thread: where ticks come in real time, none of them
-    must wait for what is done with the last.
+    must wait for what is done with the last. What was recorded is not kept here as well, and
+    without `keep` nothing is: a run may last for days.
     """
 
     def __init__(
@@ -135,6 +136,7 @@ class Gatherer(Keeper):
         usual: float | None = None,
         apart: bool = False,
         calibration: Readings | None = None,
+        keep: bool = True,
     ) -> None:
         super().__init__(layout)
         self._aside = Aside() if apart else None
@@ -142,6 +144,7 @@ class Gatherer(Keeper):
         self.taken = 0.0  # seconds of processor time that estimating and recording took
         self._filter = model.begin(layout, calibration)
         self._writer = writer
+        self._keep = keep and writer is None
         self._ticks: list[Tick] = []
         self._times: list[int] = []
         self._parts: list[Estimates] = []
@@ -159,9 +162,9 @@ class Gatherer(Keeper):
 
     def _absorb(self, turn: Turn, tick: Tick | None) -> None:
         began = time.thread_time()
-        if self._writer is not None:
-            self._writer.append(self._accounts.of(turn))
         if tick is not None:
+            if self._writer is not None:
+                self._writer.append(self._accounts.of(turn))
             self._ticks.append(tick)
             self._times.append(turn.time)
             self._filter.push(self._as_usual(tick))
@@ -198,10 +201,13 @@ class Gatherer(Keeper):
         return Estimates(mean, part.deviation * factors, low, high)
 
     def _estimate(self) -> None:
-        part = self._recent(self._waiting)
-        self._parts.append(part)
-        if self._writer is not None:
-            self._writer.append_estimate_columns(self._columns(part))
+        if self._keep:
+            self._parts.append(self._recent(self._waiting))
+        else:
+            if self._writer is not None:
+                part = self._recent(self._waiting)
+                self._writer.append_estimate_columns(self._columns(part))
+            del self._ticks[:-1], self._times[:-1]
         self._waiting = 0
 
     def _columns(self, part: Estimates) -> list[Any]:
@@ -224,16 +230,24 @@ class Gatherer(Keeper):
             self._aside.finish()
         if self._waiting:
             self._estimate()
-        if self._writer is not None and self.ends:
-            self._writer.append(self._accounts.rest(self.ends[-1]))
+        if self._writer is not None and self.last is not None:
+            self._writer.append(self._accounts.rest(self.last))
+        if not self._keep:
+            self._ticks.clear()
+            self._times.clear()
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """When the ticks that are kept ended."""
+        return tuple(self._times)
 
     @property
     def readings(self) -> Readings:
-        """All ticks so far."""
+        """All ticks so far, if they are kept."""
         import numpy as np
 
         ticks = self._ticks
-        shape = (len(ticks), -1) if ticks else (0, 0)
+        shape = (len(ticks), len(self.layout))
         return Readings(
             self.layout,
             np.array([tick.seconds for tick in ticks]),
@@ -244,7 +258,7 @@ class Gatherer(Keeper):
 
     @property
     def estimates(self) -> Estimates:
-        """All rotations that were estimated so far."""
+        """All rotations that were estimated so far, if they are kept."""
         import numpy as np
 
         if not self._parts:
@@ -253,7 +267,7 @@ class Gatherer(Keeper):
         return Estimates.joined(self._parts)
 
     def totals(self) -> Totals:
-        """Return the totals of the run so far."""
+        """Return the totals of the run so far, if its ticks are kept."""
         return run_totals(self.readings)
 
 

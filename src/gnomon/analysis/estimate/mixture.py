@@ -65,8 +65,15 @@ class MixtureFilter:
 
     def push(self, tick: Tick) -> None:
         """Take in the next tick."""
-        fixed = tick.fixed if self._layout.fixed else [tick.seconds]
-        self._mixture.push(_array(fixed), _array(tick.counts), bool(tick.ends_rotation))
+        self._mixture.push(self._fixed(tick), _array(tick.counts), bool(tick.ends_rotation))
+
+    def expected(self, tick: Tick) -> Array:
+        """What was to be expected of a tick's readings."""
+        import numpy as np
+
+        means = np.empty(len(self._layout))
+        self._mixture.expected(self._fixed(tick), _array(tick.counts), means)
+        return means
 
     def recent(self, ticks: int) -> Estimates:
         """The last ticks."""
@@ -83,6 +90,9 @@ class MixtureFilter:
         result = np.empty((4, ticks, len(self._layout)))
         self._mixture.ahead(result)
         return Estimates(*result)
+
+    def _fixed(self, tick: Tick) -> Array:
+        return _array(tick.fixed if self._layout.fixed else [tick.seconds])
 
     @property
     def refused(self) -> tuple[int, ...]:

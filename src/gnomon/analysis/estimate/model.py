@@ -115,6 +115,13 @@ class Filter(Protocol):
     def push(self, tick: Tick) -> None:
         """Take in the next tick."""
 
+    def expected(self, tick: Tick) -> Array:
+        """What was to be expected of the readings of a tick, before it is pushed.
+
+        That is what would be said of them had they not been made, though the fixed counters
+        are known. NaN for events that are not read in the tick, or never were before.
+        """
+
     def recent(self, ticks: int) -> Estimates:
         """The last ticks, the newest last, from all that was given so far."""
 

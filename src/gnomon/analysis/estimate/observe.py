@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.calibration import calibration_of
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
+from gnomon.analysis.estimate.identify.recordings import machine_of
+from gnomon.analysis.estimate.identify.store import find_parameters
 from gnomon.analysis.estimate.metrics import MetricState, bound_metrics, metrics_now
-from gnomon.analysis.estimate.models import find_model
+from gnomon.analysis.estimate.models import find_model, with_parameters
+from gnomon.analysis.estimate.recorded import state_of
 from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.analysis.estimate.state import State
@@ -33,7 +36,8 @@ from gnomon.sources.pace import steady
 from gnomon.units import parse_duration, utc_now
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.model import Model, Tick
+    from gnomon.analysis.estimate.kalman.blocks import Parameters
+    from gnomon.analysis.estimate.model import Layout, Model, Tick
     from gnomon.analysis.estimate.schedule import Order
     from gnomon.events.metrics import BoundMetric
     from gnomon.recording.model import EventInfo, Provenance
@@ -94,11 +98,13 @@ def observe(
     weights: Mapping[str, float] | None = None,
     model: str | Model = "default",
     calibration: Sequence[str | os.PathLike[str]] = (),
+    parameters: str | os.PathLike[str] | None = None,
     seed: int = 1,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     source: Source | str | None = None,
     on_tick: OnTick | None = None,
+    keep: bool = True,
 ) -> State:
     """Read many events with few counters in one run, and estimate each of them in every tick.
 
@@ -107,19 +113,28 @@ def observe(
     20 us of its time). `always` names the events that are counted all the time; without it
     they are chosen. `registers` limits how many others are counted at a time. `order` says
     which set comes next, and `weights` how much events matter to it. `calibration` names
-    recordings of earlier runs, read over time, for the model to begin with. With `output`
-    readings and estimates are recorded there.
+    recordings of earlier runs, read over time, for the model to begin with, and `parameters`
+    processes that `gnomon state identify` stored: a file, a workload, or machine/workload.
+    With `output` readings and estimates are recorded there. `on_tick` is called with every tick;
+    without `keep` that is all there is, and what is returned has no ticks: a run may last for days.
     """
     target = as_target(command)
     source = find_source(source or "perf") if source is None or isinstance(source, str) else source
     step = tick_length(interval, source)
+    limit = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
     sets = countable_sets(source, _plan(source, events, always, registers), target, registers)
     weighed = weights_of_events(weights or {}, source, target, sets)
     chooser = find_order(order, sets.layout, seed=seed, weights=weighed)
     chosen = find_model(model) if isinstance(model, str) else model
+    origin = source.provenance(target)
+    unknown: tuple[str, ...] = ()
+    if parameters is not None:
+        processes = find_parameters(parameters, machine_of(origin))
+        chosen = with_parameters(chosen, processes)
+        unknown = _without_process(sets.layout, processes)
     known = calibration_of(calibration, sets.layout, step / 1e9) if calibration else None
     provenance = replace(
-        source.provenance(target),
+        origin,
         interval=step,
         always=sets.layout.fixed,
         sets=sets.texts,
@@ -137,34 +152,53 @@ def observe(
             )
         real_time = not source.simulated and on_tick is None
         gathered = Gatherer(
-            sets.layout, chosen, writer, usual=step / 1e9, apart=real_time, calibration=known
-        )
-        limit = (
-            parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
+            sets.layout,
+            chosen,
+            writer,
+            usual=step / 1e9,
+            apart=real_time,
+            calibration=known,
+            keep=keep,
         )
         watcher = None
         if on_tick is not None:
             watcher = _watcher(on_tick, provenance, infos, gathered)
         outcome = follow(rotation, gathered, chooser, target, steady(step), limit, watcher)
-        warnings = (*sets.warnings, *outcome.warnings)
+        warnings = (*sets.warnings, *unknown, *outcome.warnings)
         if writer is not None:
             writer.add_run(outcome.run)
             for text in warnings:
                 writer.warn(text)
-    return State(
-        provenance=provenance,
-        events=infos,
-        ends=tuple(end - outcome.run.start for end in gathered.ends),
-        readings=gathered.readings,
-        estimates=gathered.estimates,
-        totals=gathered.totals(),
-        run=outcome.run,
+    if writer is not None and gathered.last is not None:
+        found = state_of(writer.path)
+    else:
+        found = State(
+            provenance=provenance,
+            events=infos,
+            ends=tuple(end - outcome.run.start for end in gathered.ends),
+            readings=gathered.readings,
+            estimates=gathered.estimates,
+            totals=gathered.totals(),
+            run=outcome.run,
+        )
+    return replace(
+        found,
         warnings=warnings,
         interrupted=outcome.interrupted,
         failed=outcome.failed,
-        path=str(writer.path) if writer is not None else "",
         cost=_cost(gathered, outcome.run, source),
     )
+
+
+def _without_process(layout: Layout, processes: Mapping[str, Parameters]) -> tuple[str, ...]:
+    missing = [name for name in layout.events if name not in processes]
+    if len(missing) == len(layout):
+        raise UsageError(
+            f"no process is known of any of these events: there are {', '.join(processes)}."
+        )
+    if not missing:
+        return ()
+    return (f"no process is known of {', '.join(missing)}: theirs are learned",)
 
 
 def _plan(source: Source, events: str | None, always: str | None, registers: int | None) -> Sets:
@@ -288,7 +322,7 @@ def follow(
                 if watcher is not None:
                     watcher(turn, tick)
         except GnomonError as error:
-            if not keeper.ends:
+            if keeper.last is None:
                 raise
             failure = f"the source stopped early: {error}"
         finally:

@@ -6,8 +6,10 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.estimate.identify.recordings import machine_of
+from gnomon.analysis.estimate.identify.store import find_parameters
 from gnomon.analysis.estimate.model import Estimates, Layout, Readings, causal
-from gnomon.analysis.estimate.models import find_model
+from gnomon.analysis.estimate.models import find_model, with_parameters
 from gnomon.analysis.estimate.state import State
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.errors import UsageError
@@ -25,10 +27,17 @@ def estimate(
     model: str | Model = "default",
     smooth: bool = True,
     run: int | None = None,
+    parameters: str | os.PathLike[str] | None = None,
 ) -> State:
-    """Estimate a recorded run anew, from all its readings at once unless `smooth` is False."""
+    """Estimate a recorded run anew, from all its readings at once unless `smooth` is False.
+
+    `parameters` names processes that `gnomon state identify` stored, as in `observe`.
+    """
     state = state_of(recording, run=run)
     chosen = find_model(model) if isinstance(model, str) else model
+    if parameters is not None:
+        processes = find_parameters(parameters, machine_of(state.provenance))
+        chosen = with_parameters(chosen, processes)
     estimates = _estimated(chosen, state.readings, state.provenance.interval, smooth=smooth)
     provenance = replace(state.provenance, model=chosen.name)
     return replace(state, provenance=provenance, estimates=estimates, smoothed=smooth)

@@ -16,13 +16,14 @@ from gnomon.analysis.survey.indicators import Indicator, RunKey
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Command, Rotates, Source
 from gnomon.sources.measure import Measurement, event_infos, measure
-from gnomon.sources.pace import growing
+from gnomon.sources.pace import Growing
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.model import Array
+    from gnomon.analysis.estimate.model import Array, Tick
     from gnomon.analysis.estimate.totals import Totals
     from gnomon.analysis.survey.batches import Batch
     from gnomon.recording import Recording
+    from gnomon.sources.base import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,12 @@ def measure_in_turns(
     with open_rotation(source, sets, command, order.choose()) as rotation:
         keeper = Keeper(layout, kept.extend)
         step = tick_length(turns.interval, source)
-        lengths = growing(step, len(layout.sets), simulated=source.simulated)
-        outcome = follow(rotation, keeper, order, command, lengths, timeout)
+        pace = Growing(step, len(layout.sets), simulated=source.simulated)
+
+        def heed(_: Turn, tick: Tick) -> None:
+            pace.note(tick.seconds, tick.fixed.tolist())
+
+        outcome = follow(rotation, keeper, order, command, pace, timeout, heed)
         infos = event_infos(rotation.requests)
         return Measurement(
             events=infos,

@@ -16,6 +16,8 @@ from gnomon.views.report.topology import topology_sections
 if TYPE_CHECKING:
     from gnomon.analysis.compare.result import Comparison
     from gnomon.analysis.estimate.state import State
+    from gnomon.analysis.latency.model import LatencyResult
+    from gnomon.analysis.locality.model import LocalityResult
     from gnomon.analysis.phases.model import PhasesResult
     from gnomon.analysis.scaling.result import Scaling
     from gnomon.analysis.survey.result import SurveyResult
@@ -59,6 +61,23 @@ def phases_page(result: PhasesResult) -> Page:
     origins = () if result.provenance is None else (result.provenance,)
     name = command_text(result.provenance) if result.provenance else "a series"
     return page_of(f"Phases of {name}", phases_sections(result), origins, result.warnings)
+
+
+def locality_page(result: LocalityResult) -> Page:
+    """Return the report of which memory was accessed from where."""
+    from gnomon.views.report.locality import locality_sections
+
+    origins = () if result.provenance is None else (result.provenance,)
+    title = f"Locality of {result.origin.what}"
+    return page_of(title, locality_sections(result), origins, result.warnings)
+
+
+def latency_page(result: LatencyResult) -> Page:
+    """Return the report of latencies."""
+    from gnomon.views.report.latency import latency_sections
+
+    title = f"Latency of loads of {command_text(result.provenance)}"
+    return page_of(title, latency_sections(result), (result.provenance,), result.warnings)
 
 
 def state_page(result: State) -> Page:
@@ -190,6 +209,10 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
         return list(survey_sections(result)), list(result.warnings)
     if any(run.parameters for run in recording.runs):
         return _scaled_sections(recording)
+    from gnomon.analysis.latency.recorded import has_latencies
+
+    if has_latencies(recording):
+        return _latency_sections(recording)
     if recording.provenance.sets:
         from gnomon.analysis.estimate.recorded import state_of
         from gnomon.views.report.state import state_sections
@@ -212,6 +235,18 @@ def _scaled_sections(recording: Recording) -> tuple[list[Section], list[str]]:
     except GnomonError as error:
         return [], [*recording.warnings, f"growth is not shown: {error}"]
     return list(scale_sections(result)), list(result.warnings)
+
+
+def _latency_sections(recording: Recording) -> tuple[list[Section], list[str]]:
+    """Return how long loads took, in a recording of that."""
+    from gnomon.analysis.latency import latency_of
+    from gnomon.views.report.latency import latency_sections
+
+    try:
+        result = latency_of(recording)
+    except GnomonError as error:
+        return [], [*recording.warnings, f"latencies are not shown: {error}"]
+    return list(latency_sections(result)), list(result.warnings)
 
 
 def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bokeh.model import Model
     from jinja2 import Environment
 
+    from gnomon.views.table import Table
+
 _EXTRA = "pip install 'gnomon[report]'"
 
 
@@ -59,6 +61,13 @@ class DataTable:
             caption,
             frozenset(place for place, i in enumerate(kept) if i in right),
         )
+
+    @classmethod
+    def of_table(cls, table: Table) -> DataTable:
+        """Return a table of the terminal as one of a report."""
+        rows = [tuple(Cell(cell) for cell in row) for row in table.rows]
+        right = frozenset(i for i, column in enumerate(table.columns) if column.right)
+        return cls.of([column.heading for column in table.columns], rows, right=right)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,11 @@ def padded() -> DataRange1d:
     return DataRange1d(range_padding=0.35)
 
 
+def height_with_legend(names: int) -> int:
+    """Return the height of a plot that has a legend of so many names below it."""
+    return 340 + 24 * ((names + 1) // 2)
+
+
 def style_legend(plot: BokehFigure) -> None:
     """Put the legend below a plot, readable on any page, its entries being switches."""
     for legend in plot.legend:

@@ -143,6 +143,18 @@ class FillingFilter:
             for kept in (self._fixed, self._counts, self._rotations):
                 del kept[: self._rows]
 
+    def expected(self, tick: Tick) -> Array:
+        """What was to be expected of a tick's readings."""
+        import numpy as np
+
+        fixed = np.where(np.isfinite(tick.fixed) & (tick.fixed >= 0), tick.fixed, 0.0)
+        next_row = Rows(np.array([self._row]), fixed[None, :], np.array([self._rotation]))
+        means = np.full(self._events, np.nan)
+        for event in map(int, np.flatnonzero(np.isfinite(tick.counts))):
+            if self._seen[event].count:
+                means[event] = self._fill(event, next_row)[0]
+        return means
+
     def recent(self, ticks: int) -> Estimates:
         """The last ticks."""
         import numpy as np

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gnomon.analysis.estimate.identify.autocorrelation import Identified, identify_series
 from gnomon.errors import UsageError
+from gnomon.recording.model import Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,7 @@ def identify(
         recording = Recording.open(path)
         origin = recording.provenance
         simulated, source = simulated or origin.simulated, origin.source
-        machine = origin.machine if origin.simulated else origin.host
-        places.add((machine or origin.cpu or "unknown", _workload(origin.command)))
+        places.add((machine_of(origin), _workload(origin.command)))
         names = {event.name for event in recording.events}
         for wanted in events or ():
             if wanted not in names:
@@ -70,6 +70,11 @@ def identify(
     return Identification(
         machine, workload, interval, processes, simulated, source, tuple(warnings)
     )
+
+
+def machine_of(origin: Provenance) -> str:
+    """Return under which name of a machine processes are kept."""
+    return (origin.machine if origin.simulated else origin.host) or origin.cpu or "unknown"
 
 
 def _workload(command: Sequence[str]) -> str:

@@ -74,13 +74,32 @@ def load_parameters(
             f"nothing is stored of '{workload}' on '{machine}': "
             "`gnomon state identify REC --store` does that."
         )
+    return read_parameters(path)
+
+
+def find_parameters(name: str | os.PathLike[str], machine: str) -> Mapping[str, Parameters]:
+    """Return processes by their file, `MACHINE/WORKLOAD`, or the workload on this machine."""
+    text = os.fspath(name)
+    if text.endswith(".toml"):
+        if not Path(text).is_file():
+            raise UsageError(
+                f"there is no file '{text}': `gnomon state identify REC --store` makes one."
+            )
+        return read_parameters(Path(text))
+    elsewhere, _, workload = text.rpartition("/")
+    return load_parameters(elsewhere or machine, workload)
+
+
+def read_parameters(path: Path) -> Mapping[str, Parameters]:
+    """Return the processes of a file."""
     top = read_definitions(path)
     parameters = {}
     for event, (section, *_) in top.section("events").sections():
         mean, sigma, beta = (_number(section, key) for key in ("mean", "sigma", "beta"))
-        if sigma <= 0 or beta < 0:
-            raise section.error("sigma must be above zero and beta not below", "sigma")
-        parameters[event] = Parameters(mean, sigma, beta)
+        noise = _number(section, "noise") if "noise" in section else 0.0
+        if sigma <= 0 or beta < 0 or noise < 0:
+            raise section.error("sigma must be above zero, beta and noise not below", "sigma")
+        parameters[event] = Parameters(mean, sigma, beta, noise)
     return parameters
 
 

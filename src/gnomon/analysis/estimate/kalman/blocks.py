@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.kalman.history import History, Rows
 from gnomon.analysis.estimate.kalman.learned import LearnedKalman
-from gnomon.analysis.estimate.kalman.showing import Shown
+from gnomon.analysis.estimate.kalman.showing import Shown, shown_where_read
 from gnomon.analysis.estimate.kalman.transforms import Transform
 from gnomon.analysis.estimate.model import Estimates, Layout, Readings, Tick
 
 if TYPE_CHECKING:
     from gnomon._native import AdaptiveBlock as Kernel
+    from gnomon.analysis.estimate.model import Array
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """A Gauss-Markov process of an event: counts a second, and 1/s."""
+    """A Gauss-Markov process of an event: counts a second, and 1/s; `noise` is of readings."""
 
     mean: float
     sigma: float
     beta: float
+    noise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class BlockKalman(LearnedKalman):
     as_published: bool = False
     unbiased: bool = False
     parameters: Mapping[str, Parameters] | None = None
+
+    @property
+    def takes_parameters(self) -> bool:
+        """Whether a Gauss-Markov process is what the model is made of."""
+        return self.kind == "gauss-markov" or self.as_published
 
     def blank(self, layout: Layout) -> BlockKalmanFilter:
         """Return a filter that has seen nothing yet."""
@@ -74,7 +81,7 @@ class BlockKalmanFilter:
         )
         for place, event in enumerate(layout.events):
             if model.parameters is not None and (known := model.parameters.get(event)):
-                self._kernel.give(place, known.mean, known.sigma, known.beta)
+                self._kernel.give(place, known.mean, known.sigma, known.beta, known.noise)
         self._unread = self._kernel.clone()
         self._history: History[Kernel] = History()
         self._history.anchor(self._unread)
@@ -92,6 +99,11 @@ class BlockKalmanFilter:
         self._kernel.push(tick.seconds, np.ascontiguousarray(tick.counts, dtype=float))
         if tick.ends_rotation:
             self._history.anchor(self._kernel.clone())
+
+    def expected(self, tick: Tick) -> Array:
+        """What was to be expected of a tick's readings."""
+        rows = Rows.hidden(tick, self._history.seconds)
+        return shown_where_read(self._looked_back(self._kernel, rows, 1), tick)
 
     def recent(self, ticks: int) -> Estimates:
         """The last ticks, from all readings so far."""

@@ -48,6 +48,14 @@ class Rows:
         )
 
     @classmethod
+    def hidden(cls, tick: Tick, usual: float) -> Rows:
+        """Return the row of a tick as if nothing had been read in it."""
+        import numpy as np
+
+        unread = np.full((1, len(tick.counts)), np.nan)
+        return cls.of(np.array([tick.seconds]), np.array([tick.fixed]), unread, usual)
+
+    @classmethod
     def of_run(cls, readings: Readings, usual: float) -> Rows:
         """Return all rows of a run."""
         return cls.of(readings.seconds, readings.fixed, readings.counts, usual)

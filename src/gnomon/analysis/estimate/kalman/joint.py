@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.kalman.history import History, Rows
 from gnomon.analysis.estimate.kalman.learned import LearnedKalman
-from gnomon.analysis.estimate.kalman.showing import Shown
+from gnomon.analysis.estimate.kalman.showing import Shown, shown_where_read
 from gnomon.analysis.estimate.kalman.transforms import Transform
 from gnomon.analysis.estimate.model import Estimates, Layout, Readings, Tick
 
@@ -81,6 +81,12 @@ class JointKalmanFilter:
         )
         if tick.ends_rotation:
             self._history.anchor(self._kernel.clone())
+
+    def expected(self, tick: Tick) -> Array:
+        """What was to be expected of a tick's readings."""
+        rows = Rows.hidden(tick, self._history.seconds)
+        values, variances = self._run_through(self._kernel, rows)
+        return shown_where_read(self._shown().estimates(values, variances, rows.lengths), tick)
 
     def recent(self, ticks: int) -> Estimates:
         """The last ticks, from all readings so far."""

@@ -9,7 +9,7 @@ from gnomon.analysis.estimate.kalman.transforms import Transform
 from gnomon.analysis.estimate.model import Estimates
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.model import Array
+    from gnomon.analysis.estimate.model import Array, Tick
 
 _NORMAL = 1.6448536269514722
 """Half of the 90 % interval of a normal distribution, in standard deviations."""
@@ -50,3 +50,11 @@ class Shown:
                 arrays[place] = np.where(there, 0.0 if place == 1 else read, each)
         mean, deviation, low, high = arrays
         return Estimates(mean, deviation, np.minimum(low, mean), np.maximum(high, mean))
+
+
+def shown_where_read(estimates: Estimates, tick: Tick) -> Array:
+    """Return the estimates of one tick, of the events that were read in it."""
+    import numpy as np
+
+    means: Array = np.where(np.isfinite(tick.counts), estimates.mean[0], np.nan)
+    return means

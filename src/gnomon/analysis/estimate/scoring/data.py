@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 ALWAYS_COUNTED = ("instructions", "cycles")
 NOT_EVENTS = ("wall_cycles", "llc_size")
 FEWEST_ROWS = 300
+MOST = 1e30
+"""More than any counter holds: larger numbers are mistakes, and their sums would overflow."""
+
 START_UP_ROWS = 5
 """The first rows of a file carry the start of the program and are dropped."""
 
@@ -42,34 +46,71 @@ class DataSet:
     skipped: int
 
 
-def read_data_sets(folder: str | os.PathLike[str]) -> list[DataSet]:
-    """Read all data sets of a folder."""
+def read_data_sets(
+    folder: str | os.PathLike[str], on_left_out: Callable[[str], None] | None = None
+) -> list[DataSet]:
+    """Read all data sets in a folder, at whatever depth.
+
+    A folder with CSV files none of which has counts is left out beside those that have some;
+    `on_left_out` is told why.
+    """
     path = Path(folder)
     if not path.is_dir():
         raise UsageError(f"'{folder}' is not a folder: give one that has a folder a data set.")
-    folders = sorted(each for each in path.iterdir() if each.is_dir() and any(each.glob("*.csv")))
+    folders = sorted({file.parent for file in path.rglob("*.csv")} - {path})
     if not folders:
         raise UsageError(
             f"'{folder}' has no data sets: each is a folder of CSV files, a column an event, "
             "a row a slice."
         )
-    return [_read_data_set(each) for each in folders]
+    sets = []
+    left_out: list[str] = []
+    for each in folders:
+        try:
+            sets.append(_read_data_set(each, str(each.relative_to(path))))
+        except _NoCountsError as error:
+            left_out.append(str(error))
+    if not sets:
+        raise GnomonError(left_out[0])
+    if on_left_out is not None:
+        for text in left_out:
+            on_left_out(text)
+    names = [Path(each.name).name for each in sets]
+    # A name is enough unless two folders in different places share it.
+    return [
+        replace(each, name=name) if names.count(name) == 1 else each
+        for each, name in zip(sets, names, strict=True)
+    ]
 
 
-def _read_data_set(folder: Path) -> DataSet:
+class _NoCountsError(GnomonError):
+    """No file of a folder is a table of counts."""
+
+
+def _read_data_set(folder: Path, name: str) -> DataSet:
     series = []
     skipped = 0
+    wrong: GnomonError | None = None
     for path in sorted(folder.glob("*.csv")):
-        read = read_series(path)
+        try:
+            read = read_series(path)
+        except GnomonError as error:
+            wrong = wrong or error
+            continue
         if read is None:
             skipped += 1
         else:
             series.append(read)
-    return DataSet(folder.name, tuple(series), skipped)
+    if wrong is not None:
+        raise wrong if series or skipped else _NoCountsError(str(wrong))
+    return DataSet(name, tuple(series), skipped)
 
 
 def read_series(path: Path) -> CounterSeries | None:
-    """Read a file; None if it is too short to be scored, or nothing in it would rotate."""
+    """Read a file; None if it is too short to be scored, or nothing in it would rotate.
+
+    A second half without a whole rotation cannot be scored either.
+    """
     import numpy as np
 
     names, table = _read_table(path)
@@ -82,7 +123,7 @@ def read_series(path: Path) -> CounterSeries | None:
         for column, name in enumerate(names)
         if name not in ALWAYS_COUNTED and name not in NOT_EVENTS and table[:, column].any()
     ]
-    if not rotating:
+    if not rotating or len(table) < 2 * len(rotating):
         return None
     return CounterSeries(
         path.stem,
@@ -117,7 +158,7 @@ def _read_table(path: Path) -> tuple[list[str], Array]:
         table = np.array(lines[1:], dtype=float).reshape(-1, len(names))
     except ValueError:
         raise GnomonError(_first_bad_cell(path, names, lines)) from None
-    if not np.isfinite(table).all() or (table < 0).any():
+    if not ((table >= 0) & (table <= MOST)).all():
         raise GnomonError(_first_bad_cell(path, names, lines))
     return names, table
 
@@ -131,9 +172,9 @@ def _first_bad_cell(path: Path, names: list[str], lines: list[list[str]]) -> str
                 value = float(cell)
             except ValueError:
                 value = math.nan
-            if not math.isfinite(value) or value < 0:
+            if not 0 <= value <= MOST:
                 return (
                     f"'{path}', line {number}: '{cell}' in column {name} is not a count: "
-                    "counts are numbers that are not negative."
+                    f"counts are numbers that are not negative, and at most {MOST:g}."
                 )
     return f"'{path}' has a value that is not a count."

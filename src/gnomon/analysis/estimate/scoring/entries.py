@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gnomon.analysis.estimate.model import Model
-from gnomon.analysis.estimate.models import DEFAULT, find_model, model_names
+from gnomon.analysis.estimate.models import DEFAULT, find_model, is_model, model_names
 from gnomon.errors import UsageError
 
 
@@ -66,10 +66,10 @@ def choose_entries(names: Sequence[str]) -> list[Entry]:
 
 
 def _entry(name: str) -> Entry:
-    if name in model_names():
+    if is_model(name):
         return Entry(name, usual_rule(name))
     model, _, rule = name.rpartition("-")
-    if model in model_names() and rule in set(Rule):
+    if is_model(model) and rule in set(Rule):
         return Entry(model, Rule(rule))
     known = ", ".join(model_names())
     rules = ", ".join(f"-{rule}" for rule in Rule)

@@ -161,6 +161,8 @@ def _data_set_score(
             for file in files
             for each in parts[Work(number, file, entry)]  # type: ignore[union-attr]
         ]
+        if not events:  # nothing happened in what is scored
+            continue
         models.append(
             model_score(
                 entry.name,
