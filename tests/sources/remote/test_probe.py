@@ -195,12 +195,12 @@ def test_the_probe_refuses_a_viewer_of_another_version() -> None:
 )
 def test_rubbish_is_refused_and_the_probe_goes_on(rubbish: bytes) -> None:
     with serving() as probe:
-        with socket.create_connection(probe.address) as connection:
-            with suppress(OSError):  # the probe may hang up at any time
-                connection.sendall(rubbish)
-                connection.shutdown(socket.SHUT_WR)
-                while connection.recv(4096):
-                    pass
+        # The probe may hang up at any time.
+        with socket.create_connection(probe.address) as connection, suppress(OSError):
+            connection.sendall(rubbish)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
         assert gathered(viewer(probe.address), 3)
 
 
