@@ -27,11 +27,10 @@ demo: $(VENV)/.demo
 
 test: packages $(VENV)/.test lint docs
 	@echo "== Tests"
-	@$(BIN)/python -m pytest $(PARALLEL) -m "not guest and not slow"
+	@scripts/run-tests quick $(PARALLEL) -m "not guest and not slow"
 	@echo "== Slow lanes"
-	@mkdir -p build
-	@$(BIN)/python -m pytest -m guest > build/guest-lane.txt 2>&1 & guest=$$!; \
-	  $(BIN)/python -m pytest -m "slow and not guest"; slow=$$?; \
+	@scripts/run-tests guest -m guest > build/guest-lane.txt 2>&1 & guest=$$!; \
+	  scripts/run-tests slow -m "slow and not guest"; slow=$$?; \
 	  wait $$guest; guest=$$?; cat build/guest-lane.txt; exit $$((slow || guest))
 
 test-fast: $(VENV)/.test
