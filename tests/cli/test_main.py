@@ -148,7 +148,7 @@ def test_live_lines_into_head_end_silently(software_events: None) -> None:
         assert process.stderr is not None
         assert "page-faults" in process.stdout.readline()
         process.stdout.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stderr.read() == ""
 
 

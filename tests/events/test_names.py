@@ -167,6 +167,5 @@ def test_ten_thousand_events() -> None:
         assert "MEM_LOAD_RETIRED.L3_MISS_5F" in index.nearest("mem_load_retierd.l3_miss_5f")
         suggesting.append(time.perf_counter() - start)
     # benchmarks/encoding.py prints the figures of a quiet machine: 0.04, 0.00001 and 0.004 s.
-    assert min(building) < 0.4
-    assert min(finding) < 0.002
-    assert min(suggesting) < 0.1
+    assert min(finding) < min(building) / 100
+    assert min(suggesting) < min(building)

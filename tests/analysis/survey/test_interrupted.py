@@ -58,7 +58,7 @@ def test_a_survey_of_sixty_events_survives_an_interruption(tmp_path: Path, progr
     took = time.monotonic() - began
 
     process = subprocess.Popen([*words, "-o", str(cut), "--", str(program)])
-    time.sleep(random.uniform(0.3, 0.8) * took)
+    time.sleep(random.uniform(0.2, 0.6) * took)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     with Recording.open(cut) as recording:

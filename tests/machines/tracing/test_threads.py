@@ -301,7 +301,7 @@ def test_without_gnomon_a_traced_binary_does_the_same(
             env={"OMP_NUM_THREADS": str(_THREADS)},
             check=True,
             capture_output=True,
-            timeout=30,
+            timeout=120,
         ).stdout
         for traced in (True, False)
     ]

@@ -52,11 +52,11 @@ def served(writer: RecordingWriter) -> Iterator[str]:
         yield line.partition("http://")[2].partition(" ")[0]
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def _get(address: str) -> str:
-    with urlopen(f"http://{address}", timeout=30) as answer:
+    with urlopen(f"http://{address}", timeout=60) as answer:
         text: str = answer.read().decode()
         return text
 
@@ -74,7 +74,7 @@ def test_the_page_follows_a_recording_that_grows(served: str, writer: RecordingW
 
 def test_there_is_one_page_only(served: str) -> None:
     with pytest.raises(HTTPError) as failure:
-        urlopen(f"http://{served}elsewhere", timeout=30)
+        urlopen(f"http://{served}elsewhere", timeout=60)
     assert failure.value.code == 404
     failure.value.close()
 
