@@ -127,9 +127,10 @@ def test_probes_of_memory_cover_all_pairs_with_pages_proven(
     assert [each["way"] for each in found["pairs"]] == [
         [a, b] for a in readers for b in range(NODES)
     ]
-    assert all(each["verified"] and each["measured"] for each in found["pairs"])
+    unproven = [each for each in found["pairs"] if not (each["verified"] and each["measured"])]
+    assert not unproven, found["warnings"]
     assert found["pages"] == len(found["pairs"]) * MIB // 4096
-    assert found["left_out"] == []
+    assert not any("left out" in text for text in found["warnings"])
 
 
 def test_ways_that_are_reported_longer_and_are_not_are_named(arm: Sections) -> None:

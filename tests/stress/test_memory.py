@@ -53,6 +53,13 @@ def test_pages_elsewhere_are_complained_about(monkeypatch: pytest.MonkeyPatch) -
             buffer.verify()
 
 
+def test_pages_under_way_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([{NODE: 3, -2: 5}, {NODE: 7, -16: 1}, {NODE: 8}])
+    with Buffer(SIZE, NODE, huge=False) as buffer:
+        monkeypatch.setattr(Buffer, "_placement_now", lambda self: next(answers))
+        buffer.verify()
+
+
 def test_too_much_memory_is_refused_before_it_is_taken() -> None:
     with pytest.raises(GnomonError, match="too much for this machine"):
         Buffer(1 << 50)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from gnomon.stress.room import room_left
 from gnomon.units import format_bytes
 
 _RESERVE = 64 << 20  # left free on a node: a bound allocation that fails ends processes
+_PAUSES = (0.001, 0.01, 0.1, 0.5)  # seconds, before asking again where pages are
 
 
 class PageKind(IntEnum):
@@ -71,7 +73,20 @@ class Buffer:
         return self._pages.view()
 
     def placement(self) -> Mapping[int, int]:
-        """Return how many pages (of the base size) are on which node, as move_pages says."""
+        """Return how many pages (of the base size) are on which node, as move_pages says.
+
+        Negative nodes are errors. A page that the kernel is just moving, or joining with others
+        to a huge one, is on no node for a moment: it is asked for again.
+        """
+        found = self._placement_now()
+        for pause in _PAUSES:
+            if min(found) >= 0:
+                break
+            time.sleep(pause)
+            found = self._placement_now()
+        return found
+
+    def _placement_now(self) -> Mapping[int, int]:
         try:
             return self._pages.placement()
         except OSError as error:

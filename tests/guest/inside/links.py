@@ -60,7 +60,7 @@ def matrix() -> dict[str, Any]:
             for pair in result.matrix
         ],
         "pages": result.pages_confirmed,
-        "left_out": [text for text in result.warnings if "left out" in text],
+        "warnings": list(result.warnings),
     }
 
 
