@@ -109,7 +109,11 @@ Chased chase(std::byte* start, uint64_t loads, const Limits& limits, int cpu) {
         chased.loads += loads_at_once;
         passed = now_ns() - begin;
     } while (passed < limits.least_ns || (chased.loads < loads && passed < limits.most_ns));
-    chased.ns = running_ns() - begin_running;
+    const int64_t ran = running_ns() - begin_running;
+    passed = now_ns() - begin;
+    // Where the scheduler's clock only ticks, as in some virtual machines, a short time is
+    // nothing or more than has passed.
+    chased.ns = ran > 0 && ran <= passed ? ran : passed;
     return chased;
 }
 
