@@ -162,9 +162,35 @@ def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
 def test_a_probe_needs_a_token(gnomon: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GNOMON_PROBE_TOKEN", raising=False)
     refused = gnomon("probe", "--simulate")
-    assert refused.code == 1
+    assert refused.code == 2
     assert one_sentence(refused.err)
     assert "token" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("--port", "99999", "--simulate"), 2, "no port 99999"),
+        (("--simulate", "-p", "1"), 2, "choose one"),
+        (("--token-file", "bytes", "--simulate"), 2, "is no text"),
+        (("-p", "99999999"), 1, "there is no process 99999999"),
+        (("--bind", "192.0.2.1", "--simulate"), 1, "cannot listen on 192.0.2.1"),
+    ],
+)
+def test_a_probe_that_cannot_start_says_why(
+    gnomon: Run,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    complaint: str,
+) -> None:
+    monkeypatch.setenv("GNOMON_PROBE_TOKEN", "a token that nobody guesses")
+    (folder / "bytes").write_bytes(bytes(range(256)))
+    refused = gnomon("probe", *arguments)
+    assert refused.code == code
+    assert one_sentence(refused.err)
+    assert complaint in refused.err
 
 
 def test_peaks_without_a_name_are_named_by_what_answered(gnomon: Run, folder: Path) -> None:
