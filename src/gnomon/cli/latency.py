@@ -98,7 +98,7 @@ def _result(
 
     return latency(
         _target(options),
-        options.edges or DEFAULT,
+        DEFAULT if options.edges is None else options.edges,
         samples=options.samples,
         length=options.slice,
         period=options.period,
@@ -151,7 +151,7 @@ def _remote(
     viewer = Viewer(
         parse_address(options.remote),
         viewer_token(options.token_file),
-        parse_edges(options.edges or DEFAULT),
+        parse_edges(DEFAULT if options.edges is None else options.edges),
         parse_duration(options.slice or SLICE, "slice"),
         options.seed,
     )
