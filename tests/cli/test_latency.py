@@ -98,7 +98,7 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
     ("arguments", "complaint"),
     [
         (("--edges", "10,5", "--on", "ring-4", "--", "workload:chase"), "do not ascend"),
-        (("--edges", "", "--on", "ring-4", "--", "workload:chase"), "no latency"),
+        (("--edges", "", "--on", "ring-4", "--", "workload:chase"), "two edges or more"),
         (("--edges", "2,5", "--on", "ring-4", "--", "workload:chase"), "below 3"),
         (("--on", "niagara2", "--", "workload:chase"), "ring-4"),
         (("--period", "0", "--on", "ring-4", "--", "workload:chase"), "period"),
