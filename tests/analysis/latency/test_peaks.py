@@ -43,7 +43,7 @@ def highest(result: LatencyResult) -> dict[str, Peak]:
 
 
 def test_a_reference_names_every_peak_near_it() -> None:
-    counts = {150: 0, 170: 60, 180: 0, 190: 190, 200: 0, 210: 50, 220: 0}
+    counts: dict[int, float] = {150: 0, 170: 60, 180: 0, 190: 190, 200: 0, 210: 50, 220: 0}
     found = find_peaks(bins(counts), [Reference("memory", 179)])
     assert [(peak.low, peak.name) for peak in found] == [
         (170, "memory"),
