@@ -142,7 +142,7 @@ def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().split()[-1]
-            words = ("latency", "--remote", address, "-d", "1s", "-i", "2ms", *FEW)
+            words = ("latency", "--remote", address, "-d", "3s", "-i", "2ms", *FEW)
             shown = gnomon(*words, "--token-file", "token", "-o", "far")
             assert shown.code == 0
             assert shown.out.startswith("SIMULATED made-up loads")
