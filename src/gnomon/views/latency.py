@@ -193,7 +193,8 @@ def live_latency(stream: TextIO, *, cost: bool = False) -> Iterator[OnResult | N
 
         def show(result: LatencyResult) -> None:
             room = max(console.size.height - _ABOVE_PLOT - len(result.peaks), 5)
-            lines = latency_lines(result, cost=cost, most=room)
+            head, *lines = latency_lines(result, cost=cost, most=room)
+            lines = [head, *(f"warning: {each}" for each in result.warnings), *lines]
             text = Text("\n".join(lines[: console.size.height - 1]), no_wrap=True)
             live.update(text, refresh=True)
 
