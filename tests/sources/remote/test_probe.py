@@ -223,17 +223,27 @@ def test_rubbish_is_refused_and_the_probe_goes_on(rubbish: bytes) -> None:
         assert gathered(viewer(probe.address), 3)
 
 
-def test_what_is_no_probe_is_named() -> None:
+@pytest.mark.parametrize(
+    ("hello", "complaint"),
+    [
+        ({"hello": "world"}, "is no probe"),
+        ({"probe": "gnomon", "version": probing.VERSION}, "does not speak its own protocol"),
+    ],
+)
+def test_what_is_no_probe_is_named(hello: dict[str, object], complaint: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
             connection, _ = server.accept()
             with connection:
-                Channel(connection).send({"hello": "world"})
+                Channel(connection).send(hello)
 
         threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(UsageError, match="is no probe"):
+        with pytest.raises(GnomonError, match=complaint):
             gathered(viewer(server.getsockname()[:2]), 1)
+
+
+def test_an_address_without_a_probe_is_named() -> None:
     with pytest.raises(GnomonError, match="no probe answers"):
         gathered(viewer(("127.0.0.1", 1)), 1)
 

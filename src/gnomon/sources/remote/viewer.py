@@ -108,7 +108,10 @@ class Viewer:
                 "the probe of this gnomon there, with `gnomon probe --print`."
             )
         own = secrets.token_bytes(16)
-        nonces = bytes.fromhex(str(hello["nonce"])) + own
+        try:
+            nonces = bytes.fromhex(str(hello.get("nonce"))) + own
+        except ValueError:
+            raise GnomonError("the probe does not speak its own protocol: copy it anew.") from None
         request = json.dumps(
             {
                 "edges": list(self.edges),
