@@ -7,7 +7,7 @@ interpreter; these take a tenth of that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 # DWARF 5, 6.2.5: the opcodes that change addresses, files or lines.
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 1, 2, 3, 4
@@ -31,7 +31,7 @@ def line_states(program: Any) -> Iterator[LineState]:
         raise ValueError("instructions in bundles have no addresses of their own")
     program.stream.seek(program.program_start_offset)
     code = program.stream.read(program.program_end_offset - program.program_start_offset)
-    order = "little" if program.structs.little_endian else "big"
+    order: Literal["little", "big"] = "little" if program.structs.little_endian else "big"
     step, base = header["minimum_instruction_length"], header["opcode_base"]
     line_base, line_range = header["line_base"], header["line_range"]
     constant = (255 - base) // line_range * step
