@@ -102,8 +102,8 @@ def _run(arguments: list[str]) -> int:
     parser = command_parser(name, module.__doc__ or "")
     module.configure(parser)
     options = parse_arguments(module, parser, arguments[1:])
-    owes_a_file = getattr(options, "html", None) or getattr(options, "output", None)
-    with lasting_output() if owes_a_file else contextlib.nullcontext():
+    files = {getattr(options, name, None) for name in ("html", "output")} - {None, "-"}
+    with lasting_output() if files else contextlib.nullcontext():
         code: int = module.run(options)
     return code
 
