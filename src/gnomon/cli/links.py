@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "gnomon links [OPTIONS] [WORD [CHANNEL or TOPOLOGY]] [-- CMD]"
     parser.add_argument("word", nargs="?", choices=WORDS, metavar="WORD", help=", ".join(WORDS))
     parser.add_argument("what", nargs="?", metavar="WHAT", help="a channel, or a topology")
-    add_on_option(parser)
+    add_on_option(parser, clusters=False)
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     parser.add_argument("--measure", action="store_true", help="measure all channels")
     parser.add_argument(
