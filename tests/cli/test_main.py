@@ -163,7 +163,7 @@ def test_live_lines_into_head_end_silently(software_events: None) -> None:
             ["page.html", "run.gnomon"],
         ),
         (
-            ("memory", "bandwidth", "--array", "1MiB", "--time", "1ms", "-o", "named.json"),
+            ("memory", "matrix", "--array", "1MiB", "--time", "1ms", "-o", "named.json"),
             ["named.json"],
         ),
     ],

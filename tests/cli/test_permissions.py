@@ -63,7 +63,7 @@ def test_a_folder_that_may_not_be_written_is_named(
 
 @pytest.mark.parametrize(
     "arguments",
-    [("links", "--html", "{}/page.html"), ("memory", "bandwidth", "-o", "{}/latencies.json")],
+    [("links", "--html", "{}/page.html"), ("memory", "curve", "-o", "{}/latencies.json")],
 )
 def test_a_report_that_could_not_be_written_is_refused_before_anything_is_measured(
     unprivileged: Run, root: None, public: Path, arguments: tuple[str, ...]

@@ -82,9 +82,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Plan, probe, show."""
     check_html(options)
+    request = _request(options)
     if options.output is not None:
+        if not {Part.CURVE, Part.MATRIX} & {*request.parts}:
+            raise UsageError("-o writes latencies of caches and nodes: probe curve or matrix too.")
         check_new_file(Path(options.output), "the latencies", force=options.force)
-    plan = plan_probes(_request(options))
+    plan = plan_probes(request)
     result = _measure(plan)
     _show(result, options)
     if options.output:
