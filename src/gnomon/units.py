@@ -86,3 +86,9 @@ def format_bytes(size: int) -> str:
         if size >= limit:
             return f"{size / limit:.4g} {unit}"
     return f"{size} B"
+
+
+def format_rate(rate: float) -> str:
+    """Return bytes a second with a decimal unit that fits."""
+    number, _, prefix = format_si(rate).partition(" ")
+    return f"{number} {prefix}B/s"

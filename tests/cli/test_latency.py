@@ -98,6 +98,7 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
     ("arguments", "complaint"),
     [
         (("--edges", "10,5", "--on", "ring-4", "--", "workload:chase"), "do not ascend"),
+        (("--edges", "", "--on", "ring-4", "--", "workload:chase"), "two edges or more"),
         (("--edges", "2,5", "--on", "ring-4", "--", "workload:chase"), "below 3"),
         (("--on", "niagara2", "--", "workload:chase"), "ring-4"),
         (("--period", "0", "--on", "ring-4", "--", "workload:chase"), "period"),
@@ -141,7 +142,7 @@ def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().split()[-1]
-            words = ("latency", "--remote", address, "-d", "1s", "-i", "2ms", *FEW)
+            words = ("latency", "--remote", address, "-d", "3s", "-i", "2ms", *FEW)
             shown = gnomon(*words, "--token-file", "token", "-o", "far")
             assert shown.code == 0
             assert shown.out.startswith("SIMULATED made-up loads")
@@ -162,9 +163,35 @@ def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
 def test_a_probe_needs_a_token(gnomon: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GNOMON_PROBE_TOKEN", raising=False)
     refused = gnomon("probe", "--simulate")
-    assert refused.code == 1
+    assert refused.code == 2
     assert one_sentence(refused.err)
     assert "token" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("--port", "99999", "--simulate"), 2, "no port 99999"),
+        (("--simulate", "-p", "1"), 2, "choose one"),
+        (("--token-file", "bytes", "--simulate"), 2, "is no text"),
+        (("-p", "99999999"), 1, "there is no process 99999999"),
+        (("--bind", "192.0.2.1", "--simulate"), 1, "cannot listen on 192.0.2.1"),
+    ],
+)
+def test_a_probe_that_cannot_start_says_why(
+    gnomon: Run,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    complaint: str,
+) -> None:
+    monkeypatch.setenv("GNOMON_PROBE_TOKEN", "a token that nobody guesses")
+    (folder / "bytes").write_bytes(bytes(range(256)))
+    refused = gnomon("probe", *arguments)
+    assert refused.code == code
+    assert one_sentence(refused.err)
+    assert complaint in refused.err
 
 
 def test_peaks_without_a_name_are_named_by_what_answered(gnomon: Run, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from contextlib import suppress
@@ -187,6 +188,17 @@ def test_experiments_are_reported_with_a_drawing(
     assert "Simulated" in page
     assert sentence in page
     assert ("Bokeh" in page) is (words[0] != "--load")
+
+
+def test_a_report_says_where_its_numbers_come_from(gnomon: Run, folder: Path) -> None:
+    words = ("links", "--on", "ring-4", "--seed", "7", "saturate", "--most", "2", "--repeat", "1")
+    shown = gnomon(*words, "--stream", "copy", "--html", "page.html")
+    assert shown.out.startswith("SIMULATED ring-4: saturating 0->1; generators: copy\n")
+    page = (folder / "page.html").read_text()
+    facts = dict(re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td></tr>", page))
+    assert facts["machine"] == "ring-4 (simulated)"
+    assert (facts["generators"], facts["seed"]) == ("copy", "7")
+    assert "recorded" in facts
 
 
 def test_a_screen_is_no_report(gnomon: Run) -> None:

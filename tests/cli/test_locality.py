@@ -107,6 +107,7 @@ def test_what_is_wrong_is_said_in_a_sentence(
 def test_pages_of_any_program_are_tracked(gnomon: Run) -> None:
     shown = gnomon("locality", "--by", "pages", "--json", "--", "sh", "-c", "exit 3")
     assert shown.code == 3
+    assert shown.json["source"] == "pages"
     results = shown.json["results"]
     assert results["kind"] == "tracked"
     assert len(results["pages"]) >= 5

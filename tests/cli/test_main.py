@@ -14,6 +14,7 @@ from gnomon.cli import COMMANDS
 
 from .running import ENVELOPE, Run, as_program, command_line, environment
 
+WRITE_BOTH = ("-o", "run", "--html", "page.html")
 _HEAVY = ("numpy", "duckdb", "rich", "pandas", "pyarrow", "xarray")
 
 
@@ -150,6 +151,83 @@ def test_live_lines_into_head_end_silently(software_events: None) -> None:
         process.stdout.close()
         assert process.wait(timeout=60) == 0
         assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [
+        (("links", "--on", "ring-4", "--html", "page.html"), ["page.html"]),
+        (("links", "--on", "ring-4", "--json", "--html", "page.html"), ["page.html"]),
+        (
+            ("latency", "--on", "ring-4", *WRITE_BOTH, "--", "signal:loads", "duration=2s"),
+            ["page.html", "run.gnomon"],
+        ),
+        (
+            ("memory", "matrix", "--array", "1MiB", "--time", "1ms", "-o", "named.json"),
+            ["named.json"],
+        ),
+    ],
+)
+def test_a_file_asked_for_is_written_though_the_reader_goes_away(
+    arguments: tuple[str, ...], files: list[str], tmp_path: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    # Unbuffered, so that the first line fails and not what is left at the end.
+    done = subprocess.run(
+        command_line(*arguments),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(PYTHONUNBUFFERED="1"),
+        cwd=tmp_path,
+        timeout=300,
+        check=False,
+    )
+    os.close(writing)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+
+
+def test_an_export_to_a_reader_that_goes_away_ends(tmp_path: Path, software_events: None) -> None:
+    recording = str(tmp_path / "run.gnomon")
+    words = ("count", "-i", "1ms", "-e", "page-faults", "-o", recording, "--", "sleep", "0.2")
+    assert as_program(*words).code == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*command_line("convert", recording, "-", "--to", "csv")],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        timeout=300,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr  # a busy machine leaves warnings of late ticks
+
+
+def test_a_report_is_written_though_the_output_cannot_be(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full")
+    page = tmp_path / "page.html"
+    with full.open("w") as stream:
+        done = subprocess.run(
+            command_line("links", "--on", "ring-4", "--html", str(page)),
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(PYTHONUNBUFFERED="1"),
+            timeout=300,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "gnomon: the output cannot be written: No space left on device.\n"
+    assert page.exists()
 
 
 @pytest.mark.parametrize("arguments", [("doctor",), ("events", "--json")])

@@ -150,7 +150,8 @@ def test_latencies_are_not_replaced_unasked(gnomon: Run, folder: Path) -> None:
         (("bandwidth", "--threads", ","), "--threads '' is not a whole number"),
         (("bandwidth", "--array", "8"), "4 KiB or more"),
         (("bandwidth", "--time", "0s"), "longer than zero"),
-        (("curve", "-o", "no/such/folder"), "cannot be written"),
+        (("bandwidth", "cores", "-o", "named.json"), "probe curve or matrix too"),
+        (("curve", "-o", "no/such/folder"), "there is no folder 'no/such' for the latencies"),
     ],
 )
 def test_bad_arguments_get_one_sentence(

@@ -63,6 +63,21 @@ def test_a_folder_that_may_not_be_written_is_named(
 
 @pytest.mark.parametrize(
     "arguments",
+    [("links", "--html", "{}/page.html"), ("memory", "curve", "-o", "{}/latencies.json")],
+)
+def test_a_report_that_could_not_be_written_is_refused_before_anything_is_measured(
+    unprivileged: Run, root: None, public: Path, arguments: tuple[str, ...]
+) -> None:
+    closed = public / "closed"
+    closed.mkdir(0o755)
+    outcome = unprivileged(*(word.format(closed) for word in arguments))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert one_sentence(outcome.err)
+    assert "permission is denied" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
     [
         ("count", "-o", "{}/run.gnomon", "--", "echo", "ran"),
         ("show", "{}/run.gnomon"),

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from gnomon import __version__
+from gnomon.cli.output import drop_output, lasting_output
 from gnomon.errors import GnomonError
 
 # Commands by what they are for. Their modules are imported only when they are used: `gnomon
@@ -77,21 +78,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has gone, as with `| head`: that is not an error.
-        _drop_output()
+        drop_output()
         return 0
     except KeyboardInterrupt:
         return 130
     except OSError as error:
         if error.errno not in _CANNOT_WRITE:
             raise
-        _drop_output()
+        drop_output()
         print(f"gnomon: the output cannot be written: {error.strerror}.", file=sys.stderr)
         return 1
-
-
-def _drop_output() -> None:
-    """Let what is still in the buffer go nowhere instead of failing once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
@@ -105,7 +101,10 @@ def _run(arguments: list[str]) -> int:
     module = import_module(f"gnomon.cli.{name}")
     parser = command_parser(name, module.__doc__ or "")
     module.configure(parser)
-    code: int = module.run(parse_arguments(module, parser, arguments[1:]))
+    options = parse_arguments(module, parser, arguments[1:])
+    files = {getattr(options, name, None) for name in ("html", "output")} - {None, "-"}
+    with lasting_output() if files else contextlib.nullcontext():
+        code: int = module.run(options)
     return code
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.errors import UsageError
+from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
     from gnomon.views.report.page import Page
@@ -23,16 +24,25 @@ def check_html(options: argparse.Namespace) -> None:
     """Complain before anything is measured when the report could not be written."""
     if options.html is None:
         return
-    path = Path(options.html)
-    if path.is_dir() or not path.name:
-        raise UsageError(f"'{path}' is a folder: name a file for the report.")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder '{path.parent}' for the report: make it first.")
-    if path.exists() and not options.force:
-        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
+    check_new_file(Path(options.html), "the report", force=options.force)
     from gnomon.views.report.page import require_report
 
     require_report()
+
+
+def check_new_file(path: Path, what: str, *, force: bool) -> None:
+    """Complain when a file cannot be written, or is there already and is not to be replaced."""
+    if path.is_dir() or not path.name:
+        raise UsageError(f"'{path}' is a folder: name a file for {what}.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder '{path.parent}' for {what}: make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise GnomonError(
+            f"cannot write '{path}': permission is denied; choose a place that you may write to."
+        )
+    if path.exists() and not force:
+        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
 
 
 def write_html(options: argparse.Namespace, page: Callable[[], Page]) -> None:

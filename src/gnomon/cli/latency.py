@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--period", type=int, metavar="N", help="sample every N-th load")
     parser.add_argument("--cost", action="store_true", help="show cycles spent, not loads")
     parser.add_argument("--latencies", metavar="FILE", help="measured latencies, as JSON")
-    add_on_option(parser)
+    add_on_option(parser, clusters=False)
     parser.add_argument("--seed", type=int, default=1, help="of the sweeps and the simulation (1)")
     parser.add_argument("-a", "--all-cpus", action="store_true", help="all CPUs")
     parser.add_argument("-p", "--pid", type=int, help="a running process")
@@ -54,7 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", metavar="FILE", help="the token of the probe")
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 10s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
-    parser.add_argument("--force", action="store_true", help="replace an existing recording")
+    parser.add_argument(
+        "--force", action="store_true", help="replace an existing recording or report"
+    )
     add_html_option(parser)
     parser.set_defaults(argv=None)
 
@@ -98,7 +100,7 @@ def _result(
 
     return latency(
         _target(options),
-        options.edges or DEFAULT,
+        DEFAULT if options.edges is None else options.edges,
         samples=options.samples,
         length=options.slice,
         period=options.period,
@@ -151,7 +153,7 @@ def _remote(
     viewer = Viewer(
         parse_address(options.remote),
         viewer_token(options.token_file),
-        parse_edges(options.edges or DEFAULT),
+        parse_edges(DEFAULT if options.edges is None else options.edges),
         parse_duration(options.slice or SLICE, "slice"),
         options.seed,
     )

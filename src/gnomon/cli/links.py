@@ -28,7 +28,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.html import add_html_option, check_html
 from gnomon.cli.links_setting import (
     loader_of,
     machine_of,
@@ -36,6 +36,7 @@ from gnomon.cli.links_setting import (
     seconds_of,
     shown_progress,
     topology_of,
+    write_report,
 )
 from gnomon.cli.simulated import add_on_option
 from gnomon.errors import UsageError
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "gnomon links [OPTIONS] [WORD [CHANNEL or TOPOLOGY]] [-- CMD]"
     parser.add_argument("word", nargs="?", choices=WORDS, metavar="WORD", help=", ".join(WORDS))
     parser.add_argument("what", nargs="?", metavar="WHAT", help="a channel, or a topology")
-    add_on_option(parser)
+    add_on_option(parser, clusters=False)
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     parser.add_argument("--measure", action="store_true", help="measure all channels")
     parser.add_argument(
@@ -175,7 +176,7 @@ def _show(options: argparse.Namespace) -> int:
         print_topology(topology, sys.stdout)
     from gnomon.views.report.links import links_page
 
-    write_html(options, lambda: links_page(topology))
+    write_report(options, lambda: links_page(topology))
     return 0
 
 

@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gnomon.cli.html import write_html
 from gnomon.cli.links_setting import (
     loader_of,
     machine_of,
@@ -15,6 +14,7 @@ from gnomon.cli.links_setting import (
     seconds_of,
     shown_progress,
     topology_of,
+    write_report,
 )
 from gnomon.errors import UsageError
 
@@ -103,7 +103,7 @@ def run_emulate(options: argparse.Namespace) -> int:
         if options.argv is None:
             return _present(options, loader, title, result)
         if not options.json:
-            print_title(loader, title)
+            print_title(options, loader, title)
             print_experiment(result, sys.stdout)
         sys.stdout.flush()
         return run_beside(options, loader, machine, levels_of(loader), {title: result})
@@ -138,11 +138,11 @@ def _present(options: argparse.Namespace, loader: Loader, title: str, result: Ex
     if options.json:
         print_json(options, result_as_json(result))
     else:
-        print_title(loader, title)
+        print_title(options, loader, title)
         print_experiment(result, sys.stdout)
     from gnomon.views.report.links_experiments import experiment_page
 
-    write_html(
+    write_report(
         options, lambda: experiment_page(loader.name, title, result, simulated=loader.simulated)
     )
     return 0

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gnomon.cli.html import write_html
 from gnomon.cli.links_setting import (
     loader_of,
     machine_of,
@@ -16,6 +15,7 @@ from gnomon.cli.links_setting import (
     seconds_of,
     seed_of,
     shown_progress,
+    write_report,
 )
 from gnomon.errors import UsageError
 
@@ -101,7 +101,7 @@ def run_loaded(options: argparse.Namespace) -> int:
         with shown_progress() as progress:
             levels = set_loads(loader, options.load, seconds_of(options), progress)
         if not options.json:
-            print_title(loader, "load")
+            print_title(options, loader, "load")
             levels_table(levels).print(sys.stdout)
             sys.stdout.flush()
         return run_beside(options, loader, machine, levels, {})
@@ -131,7 +131,7 @@ def run_beside(
         before = [experiment_section(title, each) for title, each in emulated.items()]
         return loaded_page(loader.name, levels, done, before, simulated=loader.simulated)
 
-    write_html(options, page)
+    write_report(options, page)
     return done.exit_status
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon.cli.html import write_html
 from gnomon.cli.simulated import checked_seed
 from gnomon.units import parse_duration, parse_size
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.topology import Topology
     from gnomon.machines.model import Machine
+    from gnomon.stress.streams import Stream
+    from gnomon.views.report.page import Page
 
 
 def machine_of(options: argparse.Namespace) -> Machine | None:
@@ -26,13 +31,18 @@ def machine_of(options: argparse.Namespace) -> Machine | None:
     return load_machine(options.on)
 
 
+def stream_of(options: argparse.Namespace) -> Stream:
+    """Return what generators do."""
+    from gnomon.stress.streams import Stream
+
+    plain = options.measure or (options.on is not None and options.load)
+    return Stream(options.stream or ("read" if plain else "triad"))
+
+
 @contextmanager
 def loader_of(options: argparse.Namespace, machine: Machine | None) -> Iterator[Loader]:
     """Yield what loads channels; all load has ended afterwards, also after SIGTERM."""
-    from gnomon.stress.streams import Stream
-
-    plain = options.measure or (machine is not None and options.load)
-    stream = Stream(options.stream or ("read" if plain else "triad"))
+    stream = stream_of(options)
     if machine is not None:
         from gnomon.analysis.links.simulated import SimulatedLoader
 
@@ -66,11 +76,41 @@ def seconds_of(options: argparse.Namespace) -> float:
     return parse_duration(options.time, "--time") / 1e9
 
 
-def print_title(loader: Loader, text: str) -> None:
-    """Print where something is done, and what."""
+def print_title(options: argparse.Namespace, loader: Loader, text: str) -> None:
+    """Print where something is done, what, and what generators do meanwhile."""
     from gnomon.views.links import heading
 
-    print(f"{heading(loader.name, simulated=loader.simulated)}: {text}\n")
+    where = heading(loader.name, simulated=loader.simulated)
+    print(f"{where}: {text}; generators: {stream_of(options)}\n")
+
+
+def write_report(options: argparse.Namespace, page: Callable[[], Page]) -> None:
+    """Write the report when one was asked for, with where its numbers come from."""
+    write_html(options, lambda: replace(page(), facts=_facts(options)))
+
+
+def _facts(options: argparse.Namespace) -> tuple[tuple[str, str], ...]:
+    from gnomon import __version__
+    from gnomon.sources.host import Host
+    from gnomon.units import utc_now
+
+    host = Host()
+    loaded = options.measure or options.load or options.word is not None
+    simulated = options.on is not None
+    found = (
+        ("command", " ".join(options.argv or ())),
+        ("machine", f"{options.on} (simulated)" if simulated else ""),
+        ("host", os.uname().nodename),
+        ("CPU", "" if simulated else f"{host.cpu_model}, {len(host.online_cpus)} CPUs"),
+        ("kernel", "" if simulated else host.kernel),
+        ("recorded", utc_now()),
+        ("generators", str(stream_of(options)) if loaded else ""),
+        ("a measurement takes", options.time if loaded and not simulated else ""),
+        ("a generator reads a pass of", options.size if loaded and not simulated else ""),
+        ("seed", str(seed_of(options)) if simulated and loaded else ""),
+        ("gnomon", __version__),
+    )
+    return tuple((name, text) for name, text in found if text)
 
 
 def print_json(options: argparse.Namespace, results: Any) -> None:

@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "       gnomon locality [OPTIONS] -p PID"
     )
     parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
-    add_on_option(parser)
+    add_on_option(parser, clusters=False)
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     counters = parser.add_argument_group("counters")
     counters.add_argument("--counters", metavar="K", help="dynamic counters a node (32)")

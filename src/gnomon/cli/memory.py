@@ -33,7 +33,7 @@ from gnomon.analysis.memory.plan import (
     Request,
     plan_probes,
 )
-from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.html import add_html_option, check_html, check_new_file, write_html
 from gnomon.errors import UsageError
 from gnomon.events.sysfs import parse_cpu_list
 from gnomon.units import format_bytes, parse_count, parse_duration, parse_size
@@ -82,8 +82,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Plan, probe, show."""
     check_html(options)
-    _check_output(options)
-    plan = plan_probes(_request(options))
+    request = _request(options)
+    if options.output is not None:
+        if not {Part.CURVE, Part.MATRIX} & {*request.parts}:
+            raise UsageError("-o writes latencies of caches and nodes: probe curve or matrix too.")
+        check_new_file(Path(options.output), "the latencies", force=options.force)
+    plan = plan_probes(request)
     result = _measure(plan)
     _show(result, options)
     if options.output:
@@ -121,16 +125,6 @@ def _threads(text: str) -> tuple[int, ...]:
 
 def _size(text: str | None, what: str) -> int | None:
     return None if text is None else parse_size(text, what)
-
-
-def _check_output(options: argparse.Namespace) -> None:
-    if options.output is None:
-        return
-    path = Path(options.output)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise UsageError(f"'{path}' cannot be written: name a file in a folder that exists.")
-    if path.exists() and not options.force:
-        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
 
 
 def _measure(plan: Plan) -> MemoryResult:

@@ -20,7 +20,7 @@ import argparse
 import inspect
 import sys
 
-from gnomon.errors import GnomonError
+from gnomon.errors import GnomonError, UsageError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,5 +40,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     try:
         return probe.run(options)
+    except probe.ProbeUsageError as error:
+        raise UsageError(str(error)) from None
     except probe.ProbeError as error:
         raise GnomonError(str(error)) from None

@@ -24,12 +24,11 @@ def add_machine_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_on_option(parser: argparse.ArgumentParser) -> None:
+def add_on_option(parser: argparse.ArgumentParser, *, clusters: bool = True) -> None:
     """Add the option that chooses a simulated machine, for commands with a seed of their own."""
+    more = "; cluster:NAME where messages are counted" if clusters else ""
     parser.add_argument(
-        "--on",
-        metavar="MACHINE",
-        help="a simulated machine, or its .toml file; cluster:NAME where messages are counted",
+        "--on", metavar="MACHINE", help=f"a simulated machine, or its .toml file{more}"
     )
 
 

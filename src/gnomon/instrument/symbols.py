@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gnomon.instrument.line_program import LineState, line_states
 from gnomon.sources.sampling import Place
 
 KERNEL_START = 1 << 63
@@ -249,15 +250,12 @@ def _function_symbols(elf: Any) -> Iterator[tuple[int, int, str]]:
 def _rows(program: Any, folder: str) -> Iterator[_Row]:
     """Yield the rows of one compilation unit."""
     names = _file_names(program, folder)
-    before: Any = None
-    for entry in program.get_entries():
-        state = entry.state
-        if state is None:
-            continue
+    before: LineState | None = None
+    for state in line_states(program):
         if before is not None and state.address > before.address:
             source = names.get(before.file, "")
             yield _Row(before.address, state.address, source, before.line)
-        before = None if state.end_sequence else state
+        before = None if state.end else state
 
 
 def _file_names(program: Any, folder: str) -> dict[int, str]:

@@ -66,13 +66,19 @@ def bin_text(each: LatencyBin) -> str:
 
 
 def peak_text(peak: Peak, result: LatencyResult) -> str:
-    """Return what a peak is: a measured latency, or else what has answered its loads."""
+    """Return what a peak is: a measured latency, what answered its loads, or what is below it."""
     if peak.name:
         return peak.name
     top = next(each for each in result.bins if each.low == peak.low)
     if top.sources:
         return f"loads from {max(top.sources, key=top.sources.__getitem__)}"
-    return "no measured latency is near" if result.references else ""
+    below = [each for each in result.references if each.cycles < peak.cycles]
+    if peak.high is None:
+        return "beyond the last edge"
+    if not below:
+        return "no measured latency is near" if result.references else ""
+    nearest = max(below, key=lambda each: each.cycles)
+    return f"about {peak.cycles - nearest.cycles:.0f} cycles above {nearest.name}"
 
 
 def _bin_table(result: LatencyResult, *, cost: bool, most: int | None) -> Table:
@@ -187,7 +193,8 @@ def live_latency(stream: TextIO, *, cost: bool = False) -> Iterator[OnResult | N
 
         def show(result: LatencyResult) -> None:
             room = max(console.size.height - _ABOVE_PLOT - len(result.peaks), 5)
-            lines = latency_lines(result, cost=cost, most=room)
+            head, *lines = latency_lines(result, cost=cost, most=room)
+            lines = [head, *(f"warning: {each}" for each in result.warnings), *lines]
             text = Text("\n".join(lines[: console.size.height - 1]), no_wrap=True)
             live.update(text, refresh=True)
 

@@ -17,6 +17,7 @@ from gnomon.analysis.links.results import (
     Saturation,
 )
 from gnomon.stress.channels import Channel
+from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
 
 if TYPE_CHECKING:
@@ -173,9 +174,10 @@ def levels_table(levels: Sequence[Level]) -> Table:
 
 def run_lines(run: LoadedRun) -> list[str]:
     """Return how a program fared under load, a sentence each."""
-    time = f"{' '.join(run.command)}: {run.seconds:.4g} s under load"
+    time = f"{' '.join(run.command)}: {format_duration(run.seconds * 1e9)} under load"
     if run.alone is not None:
-        time += f", {run.alone:.4g} s alone: {run.seconds / run.alone:.3f} times as long"
+        alone = format_duration(run.alone * 1e9)
+        time += f", {alone} alone: {run.seconds / run.alone:.3f} times as long"
     return [
         time,
         *(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gnomon.units import format_bytes, format_duration
+from gnomon.units import format_bytes, format_duration, format_rate
 from gnomon.views.objects import print_objects
 from gnomon.views.table import Column, Table
 
@@ -25,7 +25,8 @@ def print_locality(result: LocalityResult, stream: TextIO, *, top: int = TOP) ->
     """Write the map of regions over time, the pages, who accesses what, and what it cost."""
     label = "".join(f"{word.upper()} " for word in result.labels)
     where = f" on {result.origin.machine}" if result.origin.machine else ""
-    stream.write(f"{label}{result.origin.what}{where}: {summary(result)}\n")
+    what = " ".join(result.origin.what.split())  # a command may have lines of its own
+    stream.write(f"{label}{what}{where}: {summary(result)}\n")
     if not result.flow.accesses:
         return
     stream.write(f"  {result.origin.seen}\n\n")
@@ -98,11 +99,11 @@ def flow_lines(result: LocalityResult) -> list[str]:
         f"{each}, {covering}: {flow.records:,} records "
         f"({number_text(flow.records_per_million)} a million accesses, "
         f"{format_bytes(flow.records * 16)}), {flow.at_end:,} of them read at the end",
-        f"{flow.extensions:,} extensions of coverage",
+        f"{flow.extensions:,} extension{'s' * (flow.extensions != 1)} of coverage",
     ]
     if not result.origin.time_is_order and result.duration_ns > 0:
         rate = flow.records * 16e9 / result.duration_ns
-        lines[1] += f"; {number_text(rate / 1e3)} kB/s of records"
+        lines[1] += f"; {format_rate(rate)} of records"
     ring = f"ring buffer of {format_bytes(int(settings['ring']))}: "
     lines.append(
         ring + f"at most {flow.most_in_ring:,} records in it, full {flow.signals:,} times, "
@@ -177,7 +178,7 @@ def _print_mappings(result: LocalityResult, stream: TextIO, top: int) -> None:
             Column("size", True),
             Column("referenced at once", True),
             Column("looks", True),
-            Column("pages written", True),
+            Column("page writes", True),
         )
     )
     for use in result.mappings[:top]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.analysis.latency import Mode, latency, latency_of
-from gnomon.analysis.latency.model import LatencyBin, LatencyResult, Reference
+from gnomon.analysis.latency.model import LatencyBin, LatencyResult, Peak, Reference
 from gnomon.analysis.latency.peaks import find_peaks
 from gnomon.analysis.latency.references import chased, read_references, references_of
 from gnomon.analysis.latency.samples import LoadSample, sample_histogram
@@ -37,7 +37,35 @@ def bins(counts: dict[int, float], width: int = 10) -> list[LatencyBin]:
     ]
 
 
-def test_a_reference_names_the_highest_peak_near_it() -> None:
+def highest(result: LatencyResult) -> dict[str, Peak]:
+    """Return the highest peak of each name."""
+    return {peak.name: peak for peak in sorted(result.peaks, key=lambda peak: peak.count)}
+
+
+def test_a_reference_names_every_peak_near_it() -> None:
+    counts: dict[int, float] = {150: 0, 170: 60, 180: 0, 190: 190, 200: 0, 210: 50, 220: 0}
+    found = find_peaks(bins(counts), [Reference("memory", 179)])
+    assert [(peak.low, peak.name) for peak in found] == [
+        (170, "memory"),
+        (190, "memory"),
+        (210, ""),
+    ]
+
+
+def test_a_peak_between_two_references_has_the_name_of_the_nearer_one() -> None:
+    between = [Reference("near", 100), Reference("far", 118)]
+    assert [peak.name for peak in find_peaks(bins({100: 0, 110: 5, 120: 0}), between)] == ["far"]
+
+
+def test_beyond_the_last_edge_one_reference_is_a_name_and_two_are_none() -> None:
+    beyond = [*bins({10: 50, 20: 0}), LatencyBin(30, None, 80, 70, 90, 80)]
+    one = [Reference("near", 12), Reference("far", 90)]
+    assert [peak.name for peak in find_peaks(beyond, one)] == ["near", "far"]
+    two = [*one, Reference("farther", 200)]
+    assert [peak.name for peak in find_peaks(beyond, two)] == ["near", ""]
+
+
+def test_peaks_have_the_names_of_references() -> None:
     found = find_peaks(
         bins({10: 0, 20: 100, 30: 5, 40: 0, 50: 30, 60: 0}),
         [Reference("near", 24), Reference("far", 53), Reference("nowhere", 90)],
@@ -134,7 +162,7 @@ def true_shares(result: LatencyResult, loads: Counter[int]) -> list[float]:
 def test_local_and_remote_memory_are_found_on_a_ring(samples: bool) -> None:
     words = tuple(word.replace("=40000", "=120000") if samples else word for word in FAR)
     result = latency(words, EDGES, source=MachineSource("ring-4"), samples=samples)
-    named = {peak.name: peak for peak in result.peaks if peak.name}
+    named = highest(result)
     local, one, two = (
         named[name] for name in ("local memory", "memory one hop away", "memory two hops away")
     )
@@ -151,7 +179,7 @@ def test_local_and_remote_memory_are_found_on_a_ring(samples: bool) -> None:
 
 def test_remote_memory_is_one_hop_away_on_a_fully_connected_machine() -> None:
     result = latency(FAR, EDGES, source=MachineSource("haswell-ex-4s"))
-    named = {peak.name: peak for peak in result.peaks if peak.name}
+    named = highest(result)
     assert (named["local memory"].low, named["memory one hop away"].low) == (190, 290)
     assert not any("two hops" in each.name for each in result.references)
     # Three of four pages are remote.
@@ -183,6 +211,14 @@ def test_samples_are_recorded_too(tmp_path: Path) -> None:
     again = latency_of(path, "3,10,100")
     assert again.mode is Mode.SAMPLES
     assert again.bins == first.bins
+
+
+def test_loads_beyond_the_last_edge_are_warned_of() -> None:
+    target = Command(("signal:loads", "rate=1M", "duration=1s"))
+    short = latency(target, "3,10,100", source=MachineSource("ring-4"))
+    assert any("beyond the last edge" in text for text in short.warnings)
+    long = latency(target, "3,10,100,500", source=MachineSource("ring-4"))
+    assert not any("beyond the last edge" in text for text in long.warnings)
 
 
 def test_the_same_seed_gives_the_same_histogram() -> None:

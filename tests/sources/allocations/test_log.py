@@ -86,3 +86,19 @@ def test_without_a_compiler_it_says_what_to_install(
     monkeypatch.setattr("gnomon.sources.allocations.library.shutil.which", lambda _: None)
     with pytest.raises(NotSupportedError, match="install gcc"):
         AllocationLog()
+
+
+def test_a_cache_that_cannot_be_used_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(NotSupportedError, match="set XDG_CACHE_HOME"):
+        AllocationLog()
+
+    def denied(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", denied)
+    with pytest.raises(NotSupportedError, match="Permission denied"):
+        AllocationLog()

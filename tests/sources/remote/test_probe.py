@@ -162,6 +162,25 @@ def test_a_probe_that_stays_away_is_given_up_with_a_warning() -> None:
     assert any("given up" in text for text in view.warnings)
 
 
+def test_a_probe_that_comes_back_with_another_token_ends_the_stream_and_nothing_is_lost() -> None:
+    with serving() as probe:
+        port = probe.address[1]
+        view = viewer(probe.address)
+        stream = view.slices(lambda: False)
+        found: list[Reading] = []
+        while not found:
+            found += next(stream)
+    while not view.lost:
+        next(stream)
+    other = Probe(b"another token of that length", Faults(), "127.0.0.1", port)
+    threading.Thread(target=other.serve, daemon=True).start()
+    try:
+        assert not [each for batch in stream for each in batch]
+    finally:
+        other.close()
+    assert any("the token is wrong" in text for text in view.warnings)
+
+
 def test_the_end_of_what_is_measured_ends_the_stream() -> None:
     with serving(Faults(most=7)) as probe:
         view = viewer(probe.address)
@@ -204,17 +223,27 @@ def test_rubbish_is_refused_and_the_probe_goes_on(rubbish: bytes) -> None:
         assert gathered(viewer(probe.address), 3)
 
 
-def test_what_is_no_probe_is_named() -> None:
+@pytest.mark.parametrize(
+    ("hello", "complaint"),
+    [
+        ({"hello": "world"}, "is no probe"),
+        ({"probe": "gnomon", "version": probing.VERSION}, "does not speak its own protocol"),
+    ],
+)
+def test_what_is_no_probe_is_named(hello: dict[str, object], complaint: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
             connection, _ = server.accept()
             with connection:
-                Channel(connection).send({"hello": "world"})
+                Channel(connection).send(hello)
 
         threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(UsageError, match="is no probe"):
+        with pytest.raises(GnomonError, match=complaint):
             gathered(viewer(server.getsockname()[:2]), 1)
+
+
+def test_an_address_without_a_probe_is_named() -> None:
     with pytest.raises(GnomonError, match="no probe answers"):
         gathered(viewer(("127.0.0.1", 1)), 1)
 

@@ -45,6 +45,7 @@ __all__ = [
 SLICE = "10ms"
 SIMULATED_SLICE = "10us"  # simulated programs take milliseconds
 _SIGNAL = "signal:"
+_BEYOND = 0.05  # more of the loads than this beyond the last edge are worth a warning
 
 OnResult = Callable[[LatencyResult], None]
 
@@ -230,6 +231,14 @@ def result_of(
                 f"only {sweeps} sweeps over the edges: intervals know of chance alone, not of "
                 "phases; let it run longer, or use shorter slices or fewer edges"
             )
+    beyond = bins[-1].monotone / (sum(each.monotone for each in bins) or 1.0)
+    if beyond > _BEYOND:
+        warnings.append(
+            f"{beyond:.0%} of the loads took {edges[-1]} cycles or more, beyond the last edge, and "
+            f"count as {edges[-1]} in what they cost: give higher --edges, as in "
+            f"3,10:{edges[-1]}:{max(edges[-1] // 10, 1)},"
+            f"{2 * edges[-1]}:{10 * edges[-1]}:{edges[-1]}"
+        )
     return LatencyResult(
         mode=mode,
         edges=tuple(edges),

@@ -21,7 +21,7 @@ def find_peaks(
     """Return the peaks from the fastest to the slowest, named where a reference is near.
 
     Bins of different widths are compared by what they have a cycle. A bin that may as well be empty
-    is no peak. Each reference names the highest peak near it.
+    is no peak. One reference may name several peaks, as where some loads wait for page tables too.
     """
     total = sum(each.monotone for each in bins)
     if total <= 0:
@@ -38,7 +38,7 @@ def find_peaks(
             tops.append(place)
     kept = _apart(tops, density)
     found = [_peak(bins, density, kept, number, total) for number in range(len(kept))]
-    return _named(found, references)
+    return tuple(_named(peak, references) for peak in found)
 
 
 def _density(each: LatencyBin) -> float:
@@ -86,23 +86,16 @@ def _peak(
     )
 
 
-def _named(peaks: list[Peak], references: Sequence[Reference]) -> tuple[Peak, ...]:
-    """Give each reference to the highest peak near it; where two want it, the nearer has it."""
-    wanted: dict[int, tuple[float, Reference]] = {}
-    for reference in references:
-        distances = [_distance(peak, reference.cycles) for peak in peaks]
-        near = [each for each in range(len(peaks)) if distances[each] <= log(1 + _NEAR)]
-        if not near:
-            continue
-        place = max(near, key=lambda each: peaks[each].count)
-        if place not in wanted or distances[place] < wanted[place][0]:
-            wanted[place] = (distances[place], reference)
-    return tuple(
-        replace(peak, name=wanted[place][1].name, reference=wanted[place][1].cycles)
-        if place in wanted
-        else peak
-        for place, peak in enumerate(peaks)
-    )
+def _named(peak: Peak, references: Sequence[Reference]) -> Peak:
+    """Give a peak the name of the nearest reference, if any is near.
+
+    Of several references beyond the last edge none can be told.
+    """
+    near = [each for each in references if _distance(peak, each.cycles) <= log(1 + _NEAR)]
+    if not near or (peak.high is None and len(near) > 1):
+        return peak
+    nearest = min(near, key=lambda each: _distance(peak, each.cycles))
+    return replace(peak, name=nearest.name, reference=nearest.cycles)
 
 
 def _distance(peak: Peak, cycles: float) -> float:

@@ -43,7 +43,13 @@ def watch_probe(
     started_at = utc_now(milliseconds=True)
     length = float("inf") if duration is None else duration
     deadline = time.monotonic() + viewer.patience + length
-    watcher = _Watcher(lambda so_far: _result(viewer, so_far, references), on_result)
+
+    def shown(so_far: Measured) -> LatencyResult:
+        if viewer.lost:
+            so_far.warnings.append("the probe is lost: it is looked for again")
+        return _result(viewer, so_far, references)
+
+    watcher = _Watcher(shown, on_result)
     with ExitStack() as stack, Stopper().installed() as stopper:
 
         def over() -> bool:

@@ -116,7 +116,7 @@ def locality(
         mappings=stream.mappings,
         objects=tally.attributed(objects, origin.nodes, page) if objects else (),
         interrupted=stream.interrupted,
-        provenance=_provenance(target, source),
+        provenance=_provenance(target, source, origin.kind),
         warnings=(*result.warnings, *naming.notes),
     )
     if output is not None:
@@ -179,9 +179,10 @@ def _origin(stream: Stream, monitors: Monitors) -> Origin:
     return origin
 
 
-def _provenance(target: Command | Process, on: MachineSource | str | None) -> Provenance:
-    if on is not None:
-        return _machine(on).provenance(target)
+def _provenance(target: Command | Process, source: MachineSource | None, kind: str) -> Provenance:
+    if source is not None:
+        return source.provenance(target)
     from gnomon.sources.perf import PerfSource
 
-    return PerfSource().provenance(target)
+    name = {"tracked": "pages", "traced": "trace"}.get(kind, "perf")
+    return replace(PerfSource().provenance(target), source=name)

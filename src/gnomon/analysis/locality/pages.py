@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from gnomon.sources.pages import PageTick
 
 INTERVAL_NS = 50_000_000
-_SEEN = "pages found written, one access for each look; a look every "
+_SEEN = (
+    "pages found written, one access for each look; a look every {}, which does not see what the "
+    "program has unmapped before"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class PagesStream(Stream):
             kind="tracked",
             what=what,
             machine="",
-            seen=_SEEN + format_duration(self._looks.interval_ns),
+            seen=_SEEN.format(format_duration(self._looks.interval_ns)),
             nodes=nodes,
             page_bytes=self._page,
             asker="process",

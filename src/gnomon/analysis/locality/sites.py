@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gnomon.sources.sampling import Place
 
 _SYSTEM = "/usr/"  # where headers are whose inlined code allocates for others
+_BEFORE_MAIN = ("_start", "__libc_start_main", "__libc_start_call_main")
 _SECONDS = 30.0
 
 
@@ -49,7 +50,12 @@ def sites_of(allocations: Allocations, program: str) -> dict[tuple[int, ...], Si
     sites |= _inlined(program, unclear)
 
     def chosen(callers: tuple[int, ...]) -> Site:
-        own = [sites[c] for c in callers if places[c].module == program]
+        # An interpreter may have all its code in a library: its start is no site.
+        own = [
+            sites[c]
+            for c in callers
+            if places[c].module == program and places[c].function not in _BEFORE_MAIN
+        ]
         written = [site for site in own if not site.of_library]
         every = [*written, *own, *(sites[c] for c in callers)]
         return every[0] if every else Site("", "")
@@ -59,7 +65,9 @@ def sites_of(allocations: Allocations, program: str) -> dict[tuple[int, ...], Si
 
 def _site(place: Place) -> Site:
     line = _line(place.source, place.line)
-    return Site(place.function, line, place.source.startswith(_SYSTEM))
+    nameless = place.function.startswith("+")  # an offset into a file without symbols
+    function = f"{Path(place.module).name}{place.function}" if nameless else place.function
+    return Site(function, line, place.source.startswith(_SYSTEM))
 
 
 def _line(source: str, line: int) -> str:

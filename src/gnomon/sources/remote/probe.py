@@ -43,6 +43,14 @@ _SHORTEST_NS, _LONGEST_NS = 1_000_000, 1_000_000_000
 class ProbeError(Exception):
     """Something that the other side, or a user, is told in one sentence."""
 
+    exit_code = 1
+
+
+class ProbeUsageError(ProbeError):
+    """Something that a user asked for in vain."""
+
+    exit_code = 2
+
 
 # ---- frames: four bytes of length, then JSON; once both know each other, a seal before it ----
 
@@ -123,11 +131,16 @@ def read_token(file: str | None) -> bytes:
         try:
             text = Path(file).read_text(encoding="utf-8").strip()
         except OSError as error:
-            raise ProbeError(f"the token file '{file}' cannot be read: {error.strerror}.") from None
+            text = f"the token file '{file}' cannot be read: {error.strerror}."
+            raise ProbeUsageError(text) from None
+        except UnicodeDecodeError:
+            raise ProbeUsageError(
+                f"the token file '{file}' is no text: try `openssl rand -hex 32 > token`."
+            ) from None
     else:
         text = os.environ.get(TOKEN_VARIABLE, "").strip()
     if len(text) < 16:
-        raise ProbeError(
+        raise ProbeUsageError(
             f"a token of 16 characters or more is needed: put one into a file for --token-file, or "
             f"into {TOKEN_VARIABLE}, as in `openssl rand -hex 32 > token`."
         )
@@ -503,9 +516,12 @@ def run(options: argparse.Namespace) -> int:
     """Serve until somebody presses Ctrl-C."""
     token = read_token(options.token_file)
     if not 0 <= options.port <= 65535:
-        raise ProbeError(f"there is no port {options.port}: choose 1 to 65535, or 0 for any.")
+        raise ProbeUsageError(f"there is no port {options.port}: choose 1 to 65535, or 0 for any.")
     if options.simulate and options.pid is not None:
-        raise ProbeError("--simulate makes loads up and -p counts those of a process: choose one.")
+        text = "--simulate makes loads up and -p counts those of a process: choose one."
+        raise ProbeUsageError(text)
+    if options.pid is not None and not Path(f"/proc/{options.pid}").exists():
+        raise ProbeError(f"there is no process {options.pid}.")
     counter = Simulated() if options.simulate else Counted(options.pid)
     try:
         probe = Probe(token, counter, options.bind, options.port)
@@ -530,7 +546,7 @@ def main() -> int:
         return run(parser.parse_args())
     except ProbeError as error:
         print(f"gnomon probe: {error}", file=sys.stderr)
-        return 1
+        return error.exit_code
 
 
 if __name__ == "__main__":

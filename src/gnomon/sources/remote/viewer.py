@@ -48,13 +48,15 @@ class Viewer:
     reconnections: int = 0
     missed: int = 0
     ended: str = ""
+    lost: bool = False
     _session: str = ""
     _last: int = 0
 
     def slices(self, until: Callable[[], bool]) -> Iterator[list[Reading]]:
         """Yield what comes, in order and each slice once, until the probe ends or `until` says so.
 
-        Raises an error when there is no probe to begin with; later its loss is a warning.
+        Raises an error when there is no probe to begin with; later its loss is a warning. While
+        it is lost nothing comes, again and again.
         """
         silent_since = time.monotonic()
         begun = False
@@ -62,8 +64,8 @@ class Viewer:
             try:
                 with self._connected() as connection:
                     channel = self._introduced(connection)
-                    if begun:
-                        self.reconnections += 1
+                    self.reconnections += begun
+                    self.lost = False
                     for batch in self._batches(channel, until):
                         silent_since = time.monotonic()
                         begun = True
@@ -74,7 +76,15 @@ class Viewer:
                 if time.monotonic() - silent_since > self.patience:
                     self.warnings.append(f"the probe was lost for {self.patience:g} s: given up")
                     return
+                self.lost = True
+                yield []
                 time.sleep(_PAUSE)
+            except GnomonError as error:
+                if not begun:
+                    raise
+                # What came before is not lost with a probe that has another token now, say.
+                self.warnings.append(str(error).removesuffix("."))
+                return
 
     def _connected(self) -> socket.socket:
         connection = socket.create_connection(self.address, timeout=_TIMEOUT)
@@ -98,7 +108,10 @@ class Viewer:
                 "the probe of this gnomon there, with `gnomon probe --print`."
             )
         own = secrets.token_bytes(16)
-        nonces = bytes.fromhex(str(hello["nonce"])) + own
+        try:
+            nonces = bytes.fromhex(str(hello.get("nonce"))) + own
+        except ValueError:
+            raise GnomonError("the probe does not speak its own protocol: copy it anew.") from None
         request = json.dumps(
             {
                 "edges": list(self.edges),

@@ -46,7 +46,8 @@ def run(seed: int) -> Iterator[Row]:
 
 def peak_rows(result: LatencyResult) -> Iterator[Row]:
     """Yield which peaks there are, and whether they are where the chase says."""
-    named = {peak.name: peak for peak in result.peaks if peak.name}
+    by_height = sorted(result.peaks, key=lambda peak: peak.count)
+    named = {peak.name: peak for peak in by_height if peak.name}  # the highest of each name
     caches = [name for name in CACHES if name in named]
     yield shape(
         "E6",

@@ -48,7 +48,6 @@ def loaded_page(
         f"Links of {machine}",
         "a program beside load",
         (*before, section),
-        facts=(("command", " ".join(run.command)),),
         simulated=simulated,
     )
 

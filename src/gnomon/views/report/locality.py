@@ -269,7 +269,7 @@ def _mapping_table(result: LocalityResult) -> DataTable:
         "Memory that was read or written between two looks: of reads the kernel tells no more "
         "than how much of a mapping was referenced."
     )
-    headings = ("mapping", "address", "size", "referenced at once", "looks", "pages written")
+    headings = ("mapping", "address", "size", "referenced at once", "looks", "page writes")
     return DataTable.of(headings, rows, caption, frozenset({2, 3, 4, 5}))
 
 
