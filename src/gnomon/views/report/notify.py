@@ -15,6 +15,7 @@ from gnomon.views.notify import (
     left_out_lines,
     order_lines,
     order_table,
+    passes_lines,
     regime_table,
     regime_title,
     rows_of,
@@ -89,13 +90,13 @@ def _order_section(bench: Bench, order: Table) -> Section:
 
 
 def _sizes_section(bench: Bench) -> Section:
-    errors = errors_text(bench)
+    lines = (errors_text(bench), *passes_lines(bench))
     return Section(
         f"Over sizes, {bench.curves[0].regime}",
         (
             "Time of a message one way, which is half of a round trip. Lines are Hockney's law, "
             "fitted by pieces where the protocol changes.",
-            f"{errors[0].upper()}{errors[1:]}.",
+            *(f"{line[0].upper()}{line[1:]}." for line in lines),
         ),
         (
             Figure("Dots are measured, lines are fitted.", partial(_curves, bench)),
