@@ -70,7 +70,9 @@ def test_interference_gives_a_recommendation(gnomon: Run, tmp_path: Path) -> Non
     line = ("notify", "interfere", "-d", "200ms", "--rounds", "3", "--pauses", "50us")
     done = gnomon(*line, "--html", "i.html")
     assert done.code == 0, done.err
-    assert done.out.split("\n", 1)[0].startswith(("block with", "wait with"))
+    # The last one on a machine that is busy with other things.
+    said = ("block with", "wait with", "no recommendation: compute was faster beside")
+    assert done.out.split("\n", 1)[0].startswith(said)
     assert "a message 50 µs after each answer" in done.out
     assert "reference" in done.out
     assert "Compute lost against the mean round trip" in (tmp_path / "i.html").read_text()

@@ -318,6 +318,9 @@ def test_recommendations() -> None:
     always = Measured(float("inf"), float("inf"), float("inf"))
     assert recommend([beside("spin-block", always), futex]).startswith("wait with spin-block:")
     assert "a single kind says nothing" in recommend([beside("poll", None)])
+    assert recommend([beside("poll", edge), beside("futex", None, -0.6)]).startswith(
+        "no recommendation: compute was faster beside futex than alone"
+    )
 
 
 def test_what_was_left_out_survives_a_recording() -> None:
