@@ -230,9 +230,8 @@ def test_a_benchmark_on_a_busy_machine_is_doubted() -> None:
     slow = (row("poll", 90_000, 20, 30, Regime.AWAKE), AWAKE[1])
     known = measured_ways(made_bench(*slow))
     assert "polling was slower" in known.warnings[0]
-    found = predict(
-        Application("a", Quantity.exactly(1000)), known.ways, warnings=known.warnings, draws=5
-    )
+    asked = Application("a", Quantity.exactly(1000), mechanism="futex")
+    found = predict(asked, known.ways, warnings=known.warnings, draws=5)
     assert found.warnings == known.warnings
     hybrid = (*AWAKE, row("spin-block", 300, 20, 30, Regime.AWAKE))  # which polls at first
     assert measured_ways(made_bench(*hybrid)).warnings == ()
@@ -242,7 +241,7 @@ def test_messages_larger_than_any_that_was_measured_are_doubted() -> None:
     known = measured_ways(made_bench(*AWAKE))
     ways = [replace(way, sizes=((1024, 100.0), (1 << 20, 90_000.0))) for way in known.ways]
     for size, doubts in ((1 << 20, 0), (1 << 21, 1)):
-        asked = Application("a", Quantity.exactly(1000), response=size)
+        asked = Application("a", Quantity.exactly(1000), response=size, mechanism="futex")
         assert len(predict(asked, ways, draws=5).warnings) == doubts
     assert "messages of 2 MiB are larger" in predict(asked, ways, draws=5).warnings[0]
 
