@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from gnomon.analysis.notify import bench_of
 
 from .running import Run, command_line, environment, wait_for_children
 
@@ -194,6 +197,33 @@ def test_an_interrupt_ends_it_without_a_word_and_leaves_nothing(tmp_path: Path) 
     assert process.returncode == 130
     assert "Traceback" not in err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_to_be_replaced_outlives_an_interrupt(benchmark: str, tmp_path: Path) -> None:
+    kept = tmp_path / "b.gnomon"
+    shutil.copytree(benchmark, kept)
+    before = sorted(each.name for each in kept.iterdir())
+    with subprocess.Popen(
+        command_line("notify", "bench", "-m", "poll", "-d", "60s", "-o", str(kept), "--force"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        wait_for_children(process.pid)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert sorted(each.name for each in kept.iterdir()) == before
+    done = subprocess.run(
+        command_line(*("notify", "bench", *QUICK, "-s", "none", "-o", str(kept), "--force")),
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {row.mechanism for row in bench_of(kept).rows} == {"poll", "futex", "pipe"}
 
 
 def test_users_without_rights_can_measure(unprivileged: Run, public: Path) -> None:
