@@ -7,12 +7,16 @@ from functools import cache
 import pytest
 
 from gnomon.studies import Verdict, carry_out, load_study
+from gnomon.studies.model import Row
 
 
 @cache
+def rows_of(experiment: str) -> tuple[Row, ...]:
+    return tuple(carry_out(load_study("parker"), [experiment]).rows)
+
+
 def verdicts(experiment: str, verdict: Verdict) -> list[str]:
-    rows = carry_out(load_study("parker"), [experiment]).rows
-    return [row.quantity for row in rows if row.verdict is verdict]
+    return [row.quantity for row in rows_of(experiment) if row.verdict is verdict]
 
 
 def test_timelines_contradict_only_the_latencies_of_table_3() -> None:
@@ -65,14 +69,13 @@ def test_the_law_of_blocks_as_written_does_not_give_the_published_optimum() -> N
     ],
 )
 def test_what_was_chosen_to_fit_is_never_called_reproduced(experiment: str, chosen: str) -> None:
-    rows = carry_out(load_study("parker"), [experiment]).rows
-    calibrated = [row for row in rows if "calibrated" in row.tolerance]
+    calibrated = [row for row in rows_of(experiment) if "calibrated" in row.tolerance]
     assert chosen in [row.quantity for row in calibrated]
     assert Verdict.REPRODUCED not in {row.verdict for row in calibrated}
 
 
 def test_only_what_was_published_stands_as_published() -> None:
-    rows = {row.quantity: row for row in carry_out(load_study("parker"), ["E5"]).rows}
+    rows = {row.quantity: row for row in rows_of("E5")}
     assert rows["I_8"].published is None
     assert rows["random play against the chain, 1 renderer alone"].published == "within 1 %"
 
