@@ -35,8 +35,10 @@ _OF_ALL_SIZES = 0.35
 _OF_ALL_BASE = 0.55
 _PASSES = 7  # over all sizes, for the round trips to which curves are fitted
 _LEAST_OF_PASS = 4_000_000  # ns for a size
+_LEAST_SCALE = 0.1  # of the planned time, which all have, or the last ones would have no times
 _OVER = 1.2  # times the planned time of a mechanism after which no further pass begins
-_LEAST_PASSES = 3  # however long they take: two of them can tell that the third is wrong
+_LEAST_PASSES = 3  # as long as there is some time: two of them can tell that the third is wrong
+_FAR_OVER = 3.0
 _SHARES = {What.ROUND_TRIP: 0.7, What.SEND: 0.1, What.RECEIVE: 0.1, What.GAP: 0.1}
 _SIZE_SHARES = {What.ROUND_TRIP: 0.4, What.SEND: 0.2, What.RECEIVE: 0.2, What.GAP: 0.2}
 
@@ -171,7 +173,8 @@ def _measure(
         on_step(number, len(pairs) + 1, f"{mechanism.name} {regime}")
         planned = sum(_planned(plan.sessions(*pair, 1.0)) for pair in pairs[number - 1 :])
         # On a busy machine phases take longer than they should: later ones make up for it.
-        scale = min(1.0, max(deadline - _native.monotonic_ns(), 0) / planned)
+        left = (deadline - _native.monotonic_ns()) / planned
+        scale = min(1.0, max(left, _LEAST_SCALE))
         rows.append(_row(plan, mechanism, regime, counters, scale))
     on_step(len(pairs) + 1, len(pairs) + 1, "fits")
     return Bench(
@@ -209,12 +212,13 @@ def _row(
         )
 
     planned = plan.sessions(mechanism, regime, scale)
-    until = _native.monotonic_ns() + _OVER * _planned(planned)
+    start, length = _native.monotonic_ns(), _planned(planned)
     session = measured(planned[0], counters)
     timed = list(session.phases)
     for number, phases in enumerate(planned[1:], 2):
         # On a busy machine there are fewer passes, or other mechanisms would have no time left.
-        if number <= _LEAST_PASSES or _native.monotonic_ns() < until:
+        over = _FAR_OVER if number <= _LEAST_PASSES else _OVER
+        if _native.monotonic_ns() - start < over * length:
             timed += measured(phases).phases
     first = timed[0]
     return Row(

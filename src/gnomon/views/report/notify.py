@@ -90,13 +90,14 @@ def _order_section(bench: Bench, order: Table) -> Section:
 
 
 def _sizes_section(bench: Bench) -> Section:
-    lines = (errors_text(bench), *passes_lines(bench))
+    errors = errors_text(bench)
     return Section(
         f"Over sizes, {bench.curves[0].regime}",
         (
             "Time of a message one way, which is half of a round trip. Lines are Hockney's law, "
             "fitted by pieces where the protocol changes.",
-            *(f"{line[0].upper()}{line[1:]}." for line in lines),
+            f"{errors[0].upper()}{errors[1:]}.",
+            *(f"{line}." for line in passes_lines(bench)),
         ),
         (
             Figure("Dots are measured, lines are fitted.", partial(_curves, bench)),
