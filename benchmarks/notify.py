@@ -21,6 +21,7 @@ from benchmarks.harness.result import (
     Result,
     Row,
     Target,
+    Unit,
 )
 from benchmarks.harness.statistics import paired_ratio, quartiles
 from benchmarks.harness.timing import interleaved
@@ -33,6 +34,7 @@ _ORDER = ("poll-pause", "futex", "unix-stream", "tcp")  # polling, futex-class, 
 _WITHIN = 1.3
 _BUDGET = 40_000_000  # ns
 _MOST_SECONDS = 60.0
+_MOST_ERROR = 0.10  # the median over sizes, of each mechanism
 
 
 def run(effort: Effort) -> Iterator[Result]:
@@ -122,11 +124,17 @@ def _whole(effort: Effort) -> Iterator[Result]:
     names = dict.fromkeys(row.mechanism for row in found.rows)
     yield Note(f"{len(names)} mechanisms in {', '.join(found.regimes)}")
     errors = [(curve.hockney.error, curve.mechanism) for curve in found.curves]
-    met = sum(error <= 0.1 for error, _ in errors)
+    met = sum(error <= _MOST_ERROR for error, _ in errors)
     worst = max(errors)
+    yield Row(
+        f"error at sizes held out, {worst[1]} (the worst)",
+        quartiles([worst[0]]),
+        target=Target(_MOST_ERROR, Judged.VALUE),
+        unit=Unit.SHARE,
+    )
     yield Note(
         f"sizes held out of the fits: {met} of {len(errors)} mechanisms with a median error of "
-        f"10 % or less; the worst is {worst[1]} with {worst[0]:.1%}"
+        f"{_MOST_ERROR:.0%} or less"
     )
     yield from (Note(f"left out: {each.what} ({each.reason})") for each in found.left_out)
     yield from (Note(text) for text in found.warnings)

@@ -10,6 +10,7 @@ import pytest
 
 from gnomon.errors import GnomonError
 from gnomon.messaging.uln.pingpong import PING, Style, ping_pong
+from gnomon.views.messages import _ticks as ticks_of
 from gnomon.views.messages import print_timeline, timeline_svg, write_timeline
 
 
@@ -61,3 +62,10 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(GnomonError, match="cannot write"):
         write_timeline(ping_pong(Style.NOTIFIED).timeline, tmp_path / "none" / "run.svg")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_axis_has_round_times_and_its_end() -> None:
+    assert ticks_of(0, 916) == [0, 200, 400, 600, 800, 916]
+    assert ticks_of(0, 6896) == [0, 1000, 2000, 3000, 4000, 5000, 6000, 6896]
+    assert ticks_of(430, 440) == [430, 432, 434, 436, 438, 440]
+    assert ticks_of(5, 5) == [5]

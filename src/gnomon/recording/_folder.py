@@ -35,7 +35,7 @@ def create_folder(path: Path, header: Header, overwrite: bool) -> int:
     """
     replaced = exists(path)
     if replaced:
-        _check_replaceable(path, overwrite)
+        check_replaceable(path, overwrite)
     token = secrets.token_hex(4)
     new = path.with_name(f".{path.name}.new-{token}")
     old = path.with_name(f".{path.name}.old-{token}")
@@ -60,7 +60,8 @@ def create_folder(path: Path, header: Header, overwrite: bool) -> int:
     return descriptor
 
 
-def _check_replaceable(path: Path, overwrite: bool) -> None:
+def check_replaceable(path: Path, overwrite: bool) -> None:
+    """Raise why what is there under a name cannot be replaced by a recording."""
     if not overwrite:
         raise RecordingError(
             f"'{path}' already exists: choose another name, or replace it "

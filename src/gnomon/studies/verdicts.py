@@ -5,9 +5,22 @@ from __future__ import annotations
 from gnomon.studies.model import Row, Value, Verdict
 
 
-def exact(id: str, quantity: str, published: Value, ours: Value, note: str = "") -> Row:  # noqa: A002
-    """Return a row that is reproduced when both values are the same."""
-    return Row(id, quantity, published, ours, "exact", _verdict(ours == published), note)
+def exact(
+    id: str,  # noqa: A002
+    quantity: str,
+    published: Value,
+    ours: Value,
+    note: str = "",
+    *,
+    calibrated: bool = False,
+) -> Row:
+    """Return a row that is reproduced when both values are the same.
+
+    `calibrated` is for what was chosen because it gives the value: no more than that it can be
+    given is shown.
+    """
+    text, verdict = _judged("exact", ours == published, calibrated)
+    return Row(id, quantity, published, ours, text, verdict, note)
 
 
 def within(
@@ -19,8 +32,12 @@ def within(
     absolute: float | None = None,
     relative: float | None = None,
     note: str = "",
+    calibrated: bool = False,
 ) -> Row:
-    """Return a row that is reproduced when the values differ by no more than a tolerance."""
+    """Return a row that is reproduced when the values differ by no more than a tolerance.
+
+    `calibrated` is as in `exact`.
+    """
     if (absolute is None) == (relative is None):
         raise ValueError("give either an absolute or a relative tolerance")
     if absolute is None:
@@ -28,9 +45,8 @@ def within(
         allowed, text = abs(published) * relative, f"± {relative:.3%}".replace(".000", "")
     else:
         allowed, text = absolute, f"± {absolute:,.6g}"
-    return Row(
-        id, quantity, published, ours, text, _verdict(abs(ours - published) <= allowed), note
-    )
+    text, verdict = _judged(text, abs(ours - published) <= allowed, calibrated)
+    return Row(id, quantity, published, ours, text, verdict, note)
 
 
 def factor(
@@ -74,6 +90,12 @@ def shape(
     """Return a row of which only the shape can be compared: a sign, an order, a place."""
     verdict = Verdict.SHAPE_ONLY if true else Verdict.NOT_REPRODUCED
     return Row(id, quantity, published, ours, tolerance, verdict, note)
+
+
+def _judged(tolerance: str, met: bool, calibrated: bool) -> tuple[str, Verdict]:
+    if not calibrated:
+        return tolerance, _verdict(met)
+    return f"{tolerance}, calibrated", Verdict.SHAPE_ONLY if met else Verdict.NOT_REPRODUCED
 
 
 def _verdict(reproduced: bool) -> Verdict:

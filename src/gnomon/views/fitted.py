@@ -23,6 +23,8 @@ def print_fit(fit: Fit, stream: TextIO) -> None:
         table.add(name, f"{each.value:.5g}", f"[{each.low:.5g}, {each.high:.5g}]")
     table.print(stream)
     stream.write(f"\n  {_says(fit)}\n")
+    if isinstance(fit, SaturationFit) and fit.doubt:
+        stream.write(f"  {fit.doubt}\n")
 
 
 def fit_as_json(law: str, fit: Fit) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def _says(fit: Fit) -> str:
 def _more(fit: Fit) -> dict[str, Any]:
     match fit:
         case SaturationFit():
-            return {"error": fit.error}
+            return {"error": fit.error, "doubt": fit.doubt}
         case MissFit():
             return {"r_squared": fit.r_squared}
         case ImbalanceFit():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, TextIO
@@ -197,15 +198,23 @@ def _marks(timeline: Timeline, sheet: _Sheet) -> list[str]:
     ]
 
 
+def _ticks(start: float, stop: float, most: int = 7) -> list[float]:
+    """Return round times of an axis, and its end, which is how long all of it took."""
+    if stop <= start:
+        return [start]
+    raw = (stop - start) / most
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= raw)
+    first, last = math.ceil(start / step), math.floor((stop - step / 2) / step)
+    return [*(number * step for number in range(first, last + 1)), stop]
+
+
 def _axis(sheet: _Sheet) -> list[str]:
-    ticks = 6
     return [
         f'  <text class="label" text-anchor="middle" x="{sheet.x(time):.1f}" '
         f'y="{sheet.height - 14:.1f}">'
         f"{escape(format_duration(time) if time else '0')}</text>"
-        for time in (
-            sheet.start + (sheet.stop - sheet.start) * number / ticks for number in range(ticks + 1)
-        )
+        for time in _ticks(sheet.start, sheet.stop)
     ]
 
 

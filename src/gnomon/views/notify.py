@@ -31,7 +31,7 @@ def print_bench(bench: Bench, stream: TextIO) -> None:
         table = fits_table(bench)
         table.title = f"over sizes, {bench.curves[0].regime}: one way, piecewise"
         table.print(stream)
-        stream.write(f"  {errors_text(bench)}\n")
+        stream.writelines(f"  {line}\n" for line in (errors_text(bench), *passes_lines(bench)))
     lines = left_out_lines(bench.left_out)
     if lines:
         stream.write("\n")
@@ -70,7 +70,7 @@ def events_of(bench: Bench) -> list[str]:
     return [e for e in names if any(row.counts.get(e) is not None for row in bench.rows)]
 
 
-HEADINGS = ("round trip", "95 %", "p90", "p99", "p99.9", "send", "receive", "gap")
+HEADINGS = ("round trip", "95 %", "p90", "p99", "p99.9", "times", "send", "receive", "gap")
 
 
 def regime_table(bench: Bench, regime: Regime) -> Table:
@@ -85,14 +85,25 @@ def regime_table(bench: Bench, regime: Regime) -> Table:
 
 def row_cells(row: Row) -> list[str]:
     """Return the times of a row as texts, in the order of the headings."""
+    from gnomon.analysis.notify.statistics import LEAST_TIMES
+
     trip = row.round_trip
     calls = (row.timing(what) for what in (What.SEND, What.RECEIVE, What.GAP))
     return [
         format_duration(trip.p50.value),
-        bounds_text(trip.p50),
-        *(format_duration(value) for value in (trip.p90, trip.p99, trip.p999)),
-        *("" if call is None else format_duration(call.p50.value) for call in calls),
+        bounds_text(trip.p50) if trip.samples >= LEAST_TIMES else "",
+        *(
+            format_duration(value) if trip.samples * beyond >= 1 else ""
+            for value, beyond in ((trip.p90, 0.1), (trip.p99, 0.01), (trip.p999, 0.001))
+        ),
+        f"{trip.samples:,}",
+        *("" if call is None else call_text(call.p50.value) for call in calls),
     ]
+
+
+def call_text(nanoseconds: float) -> str:
+    """Return what a call took; what is left of a short one beside the clock is no number."""
+    return "< 1 ns" if 0 <= nanoseconds < 1 else format_duration(nanoseconds)
 
 
 def _count(value: float | None) -> str:
@@ -159,6 +170,22 @@ def errors_text(bench: Bench) -> str:
     )
 
 
+def passes_lines(bench: Bench) -> list[str]:
+    """Return which passes over sizes were left out of the fits, a line each."""
+    found = []
+    for curve in bench.curves:
+        passes = curve.passes
+        if passes.kept < passes.count:
+            faster = passes.others < 1
+            times = 1 / passes.others if faster else passes.others
+            found.append(
+                f"{curve.mechanism}: {passes.count - passes.kept} of {passes.count} passes over "
+                f"sizes are left out, in which messages were {times:.1f} times as "
+                f"{'fast' if faster else 'slow'}, as when a hypervisor moves its CPUs or others run"
+            )
+    return found
+
+
 def fits_table(bench: Bench, *, joined: bool = False) -> Table:
     """Return the fitted parameters of each mechanism, with errors at sizes held out.
 
@@ -189,7 +216,7 @@ def _fit_cells(curve: Curve) -> list[str]:
         gap = "" if loggp.gap is None else format_duration(loggp.gap.value)
         parts = (loggp.latency, loggp.send, loggp.receive)
         rate = f"{loggp.gap_per_byte.value:.3g} ns/B"
-        cells = [*(format_duration(part.value) for part in parts), gap, rate]
+        cells = [*(call_text(part.value) for part in parts), gap, rate]
     return [*cells, f"{curve.hockney.error:.1%}", "" if plogp is None else f"{plogp.error:.1%}"]
 
 
@@ -288,6 +315,11 @@ def _curve(curve: Curve) -> dict[str, Any]:
         },
         "loggp": None if curve.loggp is None else _loggp(curve.loggp),
         "plogp": None if curve.plogp is None else _plogp(curve.plogp),
+        "passes": {
+            "count": curve.passes.count,
+            "kept": curve.passes.kept,
+            "others": curve.passes.others,
+        },
     }
 
 

@@ -11,10 +11,14 @@ if TYPE_CHECKING:
     from gnomon.analysis.prediction import Application, Predicted, Prediction, Quantity
 
 
+GAIN = "speedup at user level"
+"""What the last column says: how many times as fast the application would be."""
+
+
 def print_prediction(prediction: Prediction, stream: TextIO) -> None:
     """Write the answer in words, then a line for each way of being told."""
     stream.write(f"ESTIMATED {prediction.sentence}\n\n")
-    headings = ("cycle", "running", "waiting", "user-level is faster by")
+    headings = ("cycle", "running", "waiting", GAIN)
     table = Table([Column("told by"), *(Column(name, right=True) for name in headings)])
     for row in (*prediction.rows, prediction.target):
         table.add(
@@ -25,11 +29,8 @@ def print_prediction(prediction: Prediction, stream: TextIO) -> None:
             "" if row is prediction.target else gain_text(row.speedup),
         )
     table.print(stream)
-    stream.write(f"\n  {about(prediction.application)}\n")
-    if prediction.regime:
-        stream.write(f"  costs were measured in regime {prediction.regime}\n")
-    if prediction.saved is not None:
-        stream.write(f"  a thread would save {format_duration(prediction.saved)} of a run\n")
+    stream.write("\n")
+    stream.writelines(f"  {line}\n" for line in assumed(prediction))
 
 
 def way_text(row: Predicted, prediction: Prediction) -> str:
@@ -47,12 +48,22 @@ def gain_text(speedup: Quantity) -> str:
     return f"{speedup.value:.3f} [{speedup.low:.3f}, {speedup.high:.3f}]"
 
 
-def about(application: Application) -> str:
-    """Return what was assumed of an application, in a line."""
+def assumed(prediction: Prediction) -> list[str]:
+    """Return what a prediction rests on and what it means for a run, a line each."""
+    lines = [_about(prediction.application)]
+    if prediction.regime:
+        lines.append(f"costs were measured in regime {prediction.regime}; cycles are modelled")
+    if prediction.saved is not None:
+        lines.append(f"a thread would save {format_duration(prediction.saved)} of a run")
+    return lines
+
+
+def _about(application: Application) -> str:
     threads = "1 thread" if application.threads == 1 else f"{application.threads} threads"
     received = "by a communicator" if application.communicator else "by each thread for itself"
     return (
-        f"{threads} with {format_duration(application.compute.value)} of compute per message, "
+        f"{threads} with {format_duration(application.compute.value)} of compute and "
+        f"{format_duration(application.handler.value)} of a handler per message, "
         f"{application.request:,} B there and {application.response:,} B back, received {received}"
     )
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gnomon import _native
 from gnomon.analysis.notify.bench import SIZES
 from gnomon.analysis.notify.fits import fit_curve, fit_hockney
-from gnomon.analysis.notify.model import Measured, Regime, Row, Timing
+from gnomon.analysis.notify.model import Bench, Measured, Regime, Row, Timing
+from gnomon.analysis.notify.passes import Passes, times_over_sizes
 from gnomon.analysis.notify.pieces import best_pieces, predict
 from gnomon.messaging.host import Histogram, What
+from gnomon.recording.model import Provenance
+from gnomon.views.notify import passes_lines
 
 X = np.array(SIZES, dtype=np.float64)
 NOISE = 0.03
@@ -64,6 +68,16 @@ def test_intervals_hold_what_made_the_data() -> None:
     assert slope >= 0.85
 
 
+@pytest.mark.parametrize("place", [3, 8, 12])
+def test_a_size_measured_while_others_ran_moves_nothing_else(place: int) -> None:
+    y = noisy(300 + 0.5 * X, 5)
+    y[place] *= 3
+    fit = fit_hockney(X, y)
+    assert fit.error <= 0.1
+    others = [fit.time(size) / (300 + 0.5 * size) for size in X if size != X[place]]
+    assert max(abs(ratio - 1) for ratio in others) < 0.15
+
+
 def test_times_never_fall_with_size() -> None:
     for piece in best_pieces(X, noisy(np.full(X.size, 1000.0), 3, 0.2)):
         assert piece.slope >= 0
@@ -107,3 +121,62 @@ def test_loggp_and_plogp_come_back() -> None:
 
 def test_few_sizes_have_no_curve() -> None:
     assert fit_curve(row((0, 64, 1024))) is None
+
+
+def passed(times: list[float]) -> Histogram:
+    """Return what passes of these times leave: a fast one has more messages, all have blocks."""
+    bins = sorted(set(times))
+    counts = np.zeros((len(times) * _native.NOTIFY_BLOCKS, len(bins)), dtype=np.int64)
+    for number, time in enumerate(times):
+        blocks = slice(number * _native.NOTIFY_BLOCKS, (number + 1) * _native.NOTIFY_BLOCKS)
+        counts[blocks, bins.index(time)] = max(1, int(1e6 / time))
+    return Histogram(np.array(bins), np.array(bins), counts)
+
+
+NEAR, FAR = 100 + 0.1 * X, 400 + 0.4 * X
+
+
+def passes_of(*rows: np.ndarray) -> list[Histogram]:
+    return [passed(list(each)) for each in np.array(rows).T]
+
+
+def test_passes_on_another_machine_are_left_out() -> None:
+    moved = np.where(X < 1000, NEAR, FAR)  # in the middle of a pass
+    lost = np.where(X == 4096, 8e6, FAR)  # while somebody else had the CPU
+    times, passes = times_over_sizes(passes_of(FAR, lost, FAR, moved, FAR, NEAR, NEAR))
+    assert [each.value for each in times] == pytest.approx(FAR)
+    assert passes.count == 7
+    assert passes.kept == 5
+    assert passes.others == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("near", [3, 4, 5])
+def test_passes_of_two_machines_make_the_curve_of_one(near: int) -> None:
+    times, passes = times_over_sizes(passes_of(*[NEAR] * near, *[FAR] * (8 - near)))
+    assert [each.value for each in times] == pytest.approx(NEAR if near >= 4 else FAR)
+    assert passes.kept == max(near, 8 - near)
+
+
+def test_passes_that_agree_are_all_kept() -> None:
+    rows = [noisy(FAR, seed) for seed in range(5)]
+    alone = np.where(X == 0, 1e5, FAR)  # of the smallest size, before the first pass
+    histograms = passes_of(*rows)
+    histograms[0] = Histogram.joined([passed([float(alone[0])]), histograms[0]])
+    times, passes = times_over_sizes(histograms)
+    assert passes == Passes(5, 5)
+    assert [each.value for each in times] == pytest.approx(FAR, rel=2 * NOISE)
+    assert all(each.low <= each.value <= each.high for each in times)
+
+
+def test_what_is_left_out_of_a_fit_is_said() -> None:
+    rows = passes_of(FAR, FAR, FAR, NEAR)
+    timings = tuple(
+        Timing(What.ROUND_TRIP, size, Measured(1, 1, 1), 0, 0, 0, 1, histogram)
+        for size, histogram in zip(SIZES, rows, strict=True)
+    )
+    curve = fit_curve(Row("poll", Regime.AWAKE, 0, 1, timings))
+    assert curve is not None
+    bench = Bench((), None, (curve,), (), Provenance("notify"), 5000)
+    [line] = passes_lines(bench)
+    assert line.startswith("poll: 1 of 4 passes over sizes are left out, in which messages were")
+    assert "4.0 times as fast" in line

@@ -24,7 +24,7 @@ from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging.host import Histogram, What
 from gnomon.messaging.host import Interference as Round
 from gnomon.recording.model import Provenance
-from gnomon.views.notify import bench_as_json, print_bench
+from gnomon.views.notify import HEADINGS, bench_as_json, print_bench, row_cells
 from gnomon.views.report.notify import _steps as drawn_steps
 
 DRAWN = np.random.default_rng(1).integers(0, 8, (200, 8))
@@ -99,7 +99,7 @@ def test_one_cpu_has_one_regime(tmp_path: Path) -> None:
 
 
 def timing(what: What, value: float) -> Timing:
-    one = Histogram(np.array([value]), np.array([value]), np.array([[1]]))
+    one = Histogram(np.array([value]), np.array([value]), np.array([[1000]]))
     return Timing(what, 0, Measured(value, value, value), 0, 0, 0, value, one)
 
 
@@ -162,6 +162,17 @@ def test_classes_are_in_order_where_intervals_are_apart() -> None:
     assert bench_as_json(known)["order"][0]["signs"] == ["<", "~", "<"]
 
 
+def test_percentiles_need_as_many_times_and_calls_a_clock_that_sees_them() -> None:
+    few = Histogram(np.array([400.0]), np.array([410.0]), np.array([[150]]))
+    trip = Timing(What.ROUND_TRIP, 0, Measured(405, 400, 410), 409, 410, 410, 405, few)
+    one = Row("poll", Regime.AWAKE, 0, 1, (trip, timing(What.SEND, 0.09)))
+    headings = ("round trip", "95 %", "p90", "p99", "p99.9", "times", "send", "receive", "gap")
+    assert headings == HEADINGS
+    assert row_cells(one) == [
+        "405 ns", "[400, 410 ns]", "409 ns", "410 ns", "", "150", "< 1 ns", "", "",
+    ]  # fmt: skip
+
+
 def test_a_drawn_histogram_is_zero_between_its_bins() -> None:
     bins = Histogram(
         np.array([1000.0, 2000.0, 9000.0]),
@@ -176,6 +187,15 @@ def test_a_drawn_histogram_is_zero_between_its_bins() -> None:
 
 def test_one_class_has_no_order() -> None:
     assert orders_of(made_bench(spread("futex", Regime.SAME, 1, 2, 3))) == ()
+
+
+def test_a_few_times_have_neither_interval_nor_order() -> None:
+    futex = spread("futex", Regime.SAME, 1, 2, 3)
+    few = Histogram(np.array([9.0]), np.array([9.0]), np.array([[5]]))
+    tcp = Row("tcp", Regime.SAME, 0, 0, (replace(futex.round_trip, histogram=few),))
+    assert orders_of(made_bench(futex, tcp)) == ()
+    assert row_cells(futex)[1] == "[1, 3 ns]"
+    assert row_cells(tcp)[1] == ""
 
 
 def test_ways_add_up_to_the_latency_that_was_measured() -> None:
@@ -210,9 +230,8 @@ def test_a_benchmark_on_a_busy_machine_is_doubted() -> None:
     slow = (row("poll", 90_000, 20, 30, Regime.AWAKE), AWAKE[1])
     known = measured_ways(made_bench(*slow))
     assert "polling was slower" in known.warnings[0]
-    found = predict(
-        Application("a", Quantity.exactly(1000)), known.ways, warnings=known.warnings, draws=5
-    )
+    asked = Application("a", Quantity.exactly(1000), mechanism="futex")
+    found = predict(asked, known.ways, warnings=known.warnings, draws=5)
     assert found.warnings == known.warnings
     hybrid = (*AWAKE, row("spin-block", 300, 20, 30, Regime.AWAKE))  # which polls at first
     assert measured_ways(made_bench(*hybrid)).warnings == ()
@@ -222,7 +241,7 @@ def test_messages_larger_than_any_that_was_measured_are_doubted() -> None:
     known = measured_ways(made_bench(*AWAKE))
     ways = [replace(way, sizes=((1024, 100.0), (1 << 20, 90_000.0))) for way in known.ways]
     for size, doubts in ((1 << 20, 0), (1 << 21, 1)):
-        asked = Application("a", Quantity.exactly(1000), response=size)
+        asked = Application("a", Quantity.exactly(1000), response=size, mechanism="futex")
         assert len(predict(asked, ways, draws=5).warnings) == doubts
     assert "messages of 2 MiB are larger" in predict(asked, ways, draws=5).warnings[0]
 
@@ -298,6 +317,9 @@ def test_recommendations() -> None:
     always = Measured(float("inf"), float("inf"), float("inf"))
     assert recommend([beside("spin-block", always), futex]).startswith("wait with spin-block:")
     assert "a single kind says nothing" in recommend([beside("poll", None)])
+    assert recommend([beside("poll", edge), beside("futex", None, -0.6)]).startswith(
+        "no recommendation: compute was faster beside futex than alone"
+    )
 
 
 def test_what_was_left_out_survives_a_recording() -> None:

@@ -108,7 +108,17 @@ def test_sizes_between_those_measured() -> None:
 def test_missing_sizes_are_told() -> None:
     bare = [replace(each, sizes=()) for each in WAYS]
     found = predict(replace(APPLICATION, request=64), bare, draws=10)
-    assert "no sizes" in found.warnings[0]
+    assert any("no sizes" in text for text in found.warnings)
+
+
+def test_what_is_used_now_is_a_way_that_blocks_and_said_to_be_assumed() -> None:
+    hybrid = replace(WAYS[-1], name="spin-block")
+    found = predict(replace(APPLICATION, mechanism=None), [hybrid, *WAYS], draws=5)
+    assert found.now.way.name not in ("spin-block", "poll", "poll-pause")
+    [text] = [each for each in found.warnings if "nothing says what the application uses" in each]
+    assert f"{found.now.way.name} is taken" in text
+    named = predict(replace(APPLICATION, mechanism=found.now.way.name), WAYS, draws=5)
+    assert not any("nothing says" in each for each in named.warnings)
 
 
 def test_an_application_file(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from gnomon.messaging.uln import (
     Thread,
     ThreadHandle,
     TimeLimitError,
+    engine,
     machine_kind,
     run,
 )
@@ -309,6 +310,16 @@ async def no_end(thread: Thread) -> None:
 def test_a_program_without_end_is_stopped() -> None:
     with pytest.raises(TimeLimitError, match=r"100 µs of simulated time: thread 'main'"):
         run(no_end, limit=100_000)
+
+
+def test_a_program_that_goes_round_in_no_time_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def idler(thread: Thread) -> None:
+        while True:
+            await thread.compute(0)
+
+    monkeypatch.setattr(engine, "STEP_LIMIT", 1000)
+    with pytest.raises(TimeLimitError, match=r"1,000 steps in 0 ns of .*thread 'main' of node 0"):
+        run(idler)
 
 
 def not_async(thread: Thread) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.notify.model import Measured, Regime, Row
+from gnomon.analysis.notify.passes import Passes, times_over_sizes
 from gnomon.analysis.notify.pieces import Piece, best_pieces, piece_intervals, predict
 from gnomon.analysis.notify.statistics import difference
 from gnomon.messaging.host import What
@@ -89,17 +90,19 @@ class Curve:
     hockney: Hockney
     loggp: LogGP | None
     plogp: PLogP | None
+    passes: Passes
 
 
 def fit_curve(row: Row) -> Curve | None:
     """Return the curve of a row with its models; None where it has too few sizes."""
     import numpy as np
 
-    points = {t.size: t.p50.times(0.5) for t in row.timings if t.what is What.ROUND_TRIP}
+    points = {t.size: t.histogram for t in row.timings if t.what is What.ROUND_TRIP}
     if len(points) < LEAST_SIZES:
         return None
     sizes = tuple(sorted(points))
-    times = tuple(points[size] for size in sizes)
+    trips, passes = times_over_sizes([points[size] for size in sizes])
+    times = tuple(trip.times(0.5) for trip in trips)
     x = np.array(sizes, dtype=np.float64)
     y = np.array([time.value for time in times])
     hockney = fit_hockney(x, y)
@@ -117,7 +120,7 @@ def fit_curve(row: Row) -> Curve | None:
         )
         if gaps is not None:
             plogp = _plogp(sizes, times, gaps[0], send, receive)
-    return Curve(row.mechanism, row.regime, sizes, times, hockney, loggp, plogp)
+    return Curve(row.mechanism, row.regime, sizes, times, hockney, loggp, plogp, passes)
 
 
 def fit_hockney(x: Floats, y: Floats) -> Hockney:

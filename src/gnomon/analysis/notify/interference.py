@@ -35,6 +35,7 @@ WAYS = ("poll-pause", "spin-block", "futex")
 PAUSES = ("10us", "100us", "1ms")
 ROUNDS = 6
 DURATION = "12s"
+_DOUBTFUL = 0.05  # of the compute: nobody gains so much by a neighbour
 _LEAST_ROUNDS = 3
 _LEAST_ROUND = 20_000_000  # ns: several slices of the scheduler
 _LONGER = 10
@@ -109,6 +110,12 @@ def recommend(rows: Sequence[Beside]) -> str:
     losers = sorted({row.mechanism for row in rows} - {block})
     if block is None or not losers:
         return "measure a way that blocks beside one that polls: a single kind says nothing."
+    gained = sorted({row.mechanism for row in rows if row.lost.high < -_DOUBTFUL})
+    if gained:
+        return (
+            f"no recommendation: compute was faster beside {' and '.join(gained)} than alone, as "
+            "only other programs can make it; measure again when nothing else runs."
+        )
     others = [row for row in rows if row.break_even is not None and row.break_even.low > 0]
     if not others:
         worst = max(rows, key=lambda row: row.lost.value)

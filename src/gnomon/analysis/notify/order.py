@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.notify.model import Measured, Regime
+from gnomon.analysis.notify.statistics import LEAST_TIMES
 
 if TYPE_CHECKING:
     from gnomon.analysis.notify.model import Bench
@@ -64,7 +65,11 @@ def _places(bench: Bench, regime: Regime) -> list[Place]:
         # Pollers on one core wait for the end of a slice, and not for a message.
         if name == "polling" and regime is Regime.SAME:
             continue
-        rows = [row for m in mechanisms if (row := bench.row(m, regime)) is not None]
+        rows = [
+            row
+            for m in mechanisms
+            if (row := bench.row(m, regime)) is not None and row.round_trip.samples >= LEAST_TIMES
+        ]
         if rows:
             best = min(rows, key=lambda row: row.round_trip.p50.value)
             places.append(Place(name, best.mechanism, best.round_trip.p50))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 _LEAST = 3
 _MOST = 4
@@ -39,25 +40,21 @@ class Piece:
 def best_pieces(x: Floats, y: Floats, most: int = _MOST) -> list[Piece]:
     """Return the pieces that BIC prefers, each with three points at least."""
     count = x.size
+    lines = _Lines(x, y)
     fits = {
-        (i, j): _line(x[i : j + 1], y[i : j + 1])
-        for i in range(count)
-        for j in range(i + _LEAST - 1, count)
-    }
-    if not fits:
-        start, slope, _ = _line(x, y)
-        return [Piece(0, count - 1, start, slope, float(x[0]), float(x[-1]))]
+        (i, j): lines.best(i, j) for i in range(count) for j in range(i + _LEAST - 1, count)
+    } or {(0, count - 1): lines.best(0, count - 1)}
     # ways[j] has the cheapest way to cover the points up to j with so many pieces.
     ways: dict[int, tuple[float, list[tuple[int, int]]]] = {
-        j: (fits[0, j][2], [(0, j)]) for j in range(_LEAST - 1, count)
+        j: (fits[0, j][2], [(0, j)]) for j in range(count) if (0, j) in fits
     }
     best, chosen = math.inf, [(0, count - 1)]
     for pieces in range(1, most + 1):
         if count - 1 in ways:
             cost, spans = ways[count - 1]
             # Two numbers a piece, and a place for each break, which counts twice: it is the
-            # best of many.
-            bic = count * math.log(cost / count + _FINEST**2) + 4 * pieces * math.log(count)
+            # best of many. Errors are taken to be Laplace's, as a mean of sizes has it.
+            bic = 2 * count * math.log(cost / count + _FINEST) + 4 * pieces * math.log(count)
             if bic < best:
                 best, chosen = bic, spans
         longer: dict[int, tuple[float, list[tuple[int, int]]]] = {}
@@ -70,19 +67,49 @@ def best_pieces(x: Floats, y: Floats, most: int = _MOST) -> list[Piece]:
     return [Piece(i, j, *fits[i, j][:2], float(x[i]), float(x[j])) for i, j in chosen]
 
 
-def _line(x: Floats, y: Floats) -> tuple[float, float, float]:
-    """Return start, slope and cost of the line with the least relative errors, never falling."""
+class _Lines:
+    """All lines through two of the points, among which are those of the least errors.
+
+    Errors are absolute and relative to the value: one size that was measured while something
+    else ran moves a line of least squares, but not this one. Lines never fall.
+    """
+
+    def __init__(self, x: Floats, y: Floats) -> None:
+        import numpy as np
+
+        self._first, self._last, self._starts, self._slopes = _candidates(x, y[None, :])
+        errors = np.abs(1.0 - (self._starts.T + self._slopes.T * x) / y)  # (line, point)
+        self._sums = np.concatenate((np.zeros((errors.shape[0], 1)), errors.cumsum(1)), axis=1)
+
+    def best(self, i: int, j: int) -> tuple[float, float, float]:
+        """Return start, slope and cost of the best line for the points from i to j."""
+        import numpy as np
+
+        cost = self._sums[:, j + 1] - self._sums[:, i]
+        inside = (self._first >= i) & (self._last <= j)
+        at = int(np.where(inside, cost, np.inf).argmin())
+        return float(self._starts[0, at]), float(self._slopes[0, at]), float(cost[at])
+
+
+def _candidates(x: Floats, rows: Floats) -> tuple[Integers, Integers, Floats, Floats]:
+    """Return first and last point of each line, and start and slope of it in each row of values.
+
+    Beside the lines through two points there are level ones through each, which take the place
+    of those that fall.
+    """
     import numpy as np
 
-    weight = 1.0 / y**2
-    total = weight.sum()
-    mean_x, mean_y = (weight * x).sum() / total, (weight * y).sum() / total
-    spread = (weight * (x - mean_x) ** 2).sum()
-    slope = (weight * (x - mean_x) * (y - mean_y)).sum() / spread if spread > 0 else 0.0
-    slope = max(float(slope), 0.0)
-    start = float(mean_y - slope * mean_x)
-    cost = float(np.sum(((y - start - slope * x) / y) ** 2))
-    return start, slope, cost
+    i, j = np.triu_indices(x.size, 1)
+    slopes = (rows[:, j] - rows[:, i]) / (x[j] - x[i])
+    slopes = slopes.clip(0.0)
+    starts = rows[:, i] - slopes * x[i]
+    each = np.arange(x.size)
+    return (
+        np.concatenate((i, each)),
+        np.concatenate((j, each)),
+        np.concatenate((starts, rows), axis=1),
+        np.concatenate((slopes, np.zeros_like(rows)), axis=1),
+    )
 
 
 def predict(pieces: Sequence[Piece], x: float) -> float:
@@ -137,14 +164,11 @@ def _residuals(x: Floats, y: Floats, fitted: Floats) -> Floats:
 
 
 def _lines(x: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Return starts and slopes of the lines through many rows at once, as `_line` finds them."""
+    """Return starts and slopes of the best lines through many rows at once."""
     import numpy as np
 
-    weight = 1.0 / rows**2
-    weight /= weight.sum(1, keepdims=True)
-    mean_x, mean_y = (weight * x).sum(1), (weight * rows).sum(1)
-    apart = x - mean_x[:, None]
-    spread = (weight * apart**2).sum(1)
-    slope = (weight * apart * (rows - mean_y[:, None])).sum(1)
-    slope = np.divide(slope, spread, out=np.zeros_like(slope), where=spread > 0).clip(0.0)
-    return mean_y - slope * mean_x, slope
+    _, _, starts, slopes = _candidates(x, rows)
+    fitted = starts[:, :, None] + slopes[:, :, None] * x  # (row, line, point)
+    best = np.abs(1.0 - fitted / rows[:, None, :]).sum(2).argmin(1)
+    each = np.arange(rows.shape[0])
+    return starts[each, best], slopes[each, best]

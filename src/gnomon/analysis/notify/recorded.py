@@ -37,14 +37,22 @@ def writing(
 ) -> Iterator[Callable[[Bench], None]]:
     """Open a recording before anything is measured; yield what keeps the result in it.
 
-    Without a result, as when somebody interrupts, no recording stays.
+    Without a result, as when somebody interrupts, no recording stays, and one that was to be
+    replaced stays as it was.
     """
     if output is None:
         yield lambda _: None
         return
     from gnomon.recording import RecordingWriter
-    from gnomon.recording._folder import remove_folder
+    from gnomon.recording._folder import check_replaceable, recording_path, remove_folder
 
+    if overwrite and (path := recording_path(output)).exists():
+        check_replaceable(path, overwrite)
+        found: list[Bench] = []
+        yield found.append
+        with RecordingWriter(output, provenance, overwrite=True) as writer:
+            _keep(writer, found[0])
+        return
     writer = RecordingWriter(output, provenance, overwrite=overwrite)
     try:
         with writer:

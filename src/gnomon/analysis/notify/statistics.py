@@ -5,6 +5,8 @@ from __future__ import annotations
 from gnomon.analysis.notify.model import Measured, Timing
 from gnomon.messaging.host import Histogram, What
 
+LEAST_TIMES = 6
+"""Fewer of them lie all on one side of their median more often than in 5 % of cases."""
 _REPLICATES = 400
 _SEED = 8
 _TAILS = (0.025, 0.975)

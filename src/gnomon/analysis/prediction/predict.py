@@ -110,7 +110,8 @@ def predict(
             "the benchmark has no polling, which user-level sending is taken from: run "
             "`gnomon notify bench` with the mechanism poll as well."
         )
-    now = _current(ways, mechanism or application.mechanism)
+    named = mechanism or application.mechanism
+    now = _current(ways, named)
     target = user_level(polling)
     ordered = [now, *(way for way in ways if way is not now)]
     solved = {way.name: solve_for(application, way) for way in (*ordered, target)}
@@ -132,6 +133,11 @@ def predict(
 
     rows = tuple(map(predicted, ordered))
     doubts = list(warnings)
+    if named is None:
+        doubts.append(
+            f"nothing says what the application uses now: {now.name} is taken; name another (-m, "
+            "or `mechanism` in its file)"
+        )
     if any(size and not way.sizes for way in ordered for size in _sizes(application)) and (
         application.network is None
     ):
@@ -154,7 +160,8 @@ def predict(
 
 def _current(ways: Sequence[Way], name: str | None) -> Way:
     if name is None:
-        return next((way for way in ways if not way.polls), ways[0])
+        blocking = [way for way in ways if not way.polls and way.name != "spin-block"]
+        return next((way for way in blocking if way.name == "futex"), (blocking or list(ways))[0])
     for way in ways:
         if way.name == name:
             return way

@@ -14,6 +14,7 @@ from gnomon.messaging.model.smt import Saturation
 
 Array = NDArray[np.float64]
 _STEEPEST, _FLATTEST = 1e-2, 1e4
+_SHARP, _STRAIGHT = 0.1, 0.5 * _FLATTEST  # knees that data cannot tell from a corner, from a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,18 @@ class SaturationFit:
     knee: Parameter
     error: float
     constrained: bool
+
+    @property
+    def doubt(self) -> str:
+        """What the data cannot tell, nothing where they can."""
+        if self.knee.high >= _STRAIGHT:
+            return (
+                "the measurements fit a straight line as well: measure more threads to see where "
+                "it bends, and trust the law only as far as they go"
+            )
+        if self.knee.value <= _SHARP:
+            return "one thread has all of the core: any smaller knee says the same"
+        return ""
 
     @property
     def law(self) -> Saturation:

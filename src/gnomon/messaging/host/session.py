@@ -14,8 +14,8 @@ from gnomon.messaging.host.mechanisms import words_of
 
 SPIN_NS = 5_000
 """How long a receiver spins before it blocks, where it does both."""
-_PATIENCE = 20
-_LEAST_TIMEOUT = 20 * 10**9
+_PATIENCE = 3  # times the planned time
+_LEAST_TIMEOUT = 60 * 10**9  # ns: nothing but a fault takes so long, on a busy machine neither
 _TIMEOUT_OF_PHASE = 3 * 10**8  # on a machine that is busy with other things
 
 
@@ -97,7 +97,7 @@ def run_session(
     With `awake` a process of the lowest priority keeps either CPU from halting. Should one of
     the processes die, or none of them get on, all of them are ended and an error tells.
     """
-    timeout = max(_LEAST_TIMEOUT, _PATIENCE * sum(phase.budget_ns for phase in phases))
+    timeout = _LEAST_TIMEOUT + _PATIENCE * sum(phase.budget_ns for phase in phases)
     timeout += len(phases) * _TIMEOUT_OF_PHASE
     with _explained(f"messages by {mechanism}"):
         found = _native.notify_session(
@@ -146,7 +146,7 @@ def run_interference(
             spin_ns,
             pause_ns,
             duration_ns,
-            max(_LEAST_TIMEOUT, _PATIENCE * duration_ns),
+            _LEAST_TIMEOUT + _PATIENCE * duration_ns,
         )
     return Interference(
         found["messages"],

@@ -114,7 +114,10 @@ def _value(word: str, value: str, default: Any, key: str) -> Any:
     try:
         amount = float(value) if isinstance(default, float) else parse_count(value)
     except (ValueError, UsageError):
-        raise UsageError(f"'{word}' makes no sense: give a number.") from None
+        kind = "number" if isinstance(default, float) else "whole number"
+        raise UsageError(
+            f"'{word}' makes no sense: give a {kind}, as in {key}={default}."
+        ) from None
     least = 0 if key in ("warm_up", "size", "request_bytes", "response_bytes") else 1
     if isinstance(default, float):
         least = 0

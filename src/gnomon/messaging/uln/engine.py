@@ -27,6 +27,8 @@ Program = Callable[..., Coroutine[Any, Any, Any]]
 MEMORY_BASE = 0x10000
 MEMORY_BYTES = 1 << 20
 TIME_LIMIT = 10**9
+STEP_LIMIT = 2_000_000
+"""Steps of a program: some ten seconds of ours, however short they are in simulated time."""
 _ASLEEP = {"sleep_recv": "asleep", "thread_sleep": "asleep"}
 """What a thread is while it waits in these; in others it is still busy with them."""
 
@@ -259,21 +261,33 @@ class Engine:
 
     def run(self, limit: int) -> None:
         """Let everything happen until all threads have ended."""
+        steps = 0
         while not all(task.done for node in self.nodes for task in node.tasks):
             upcoming = self.clock.next_time
+            steps += 1
+            if steps > STEP_LIMIT:
+                raise TimeLimitError(
+                    f"the program took {STEP_LIMIT:,} steps in {format_duration(self.clock.now)} "
+                    f"of simulated time and did not end: {self._running()} goes round without "
+                    "end, or does too much for this machine; `gnomon.messaging.simulator` is for "
+                    "long programs."
+                )
             if upcoming is None:
                 raise DeadlockError(self._deadlock())
             if upcoming > limit:
-                waiting = next(
-                    task.thread for node in self.nodes for task in node.tasks if not task.done
-                )
                 raise TimeLimitError(
                     f"the program did not end in {format_duration(limit)} of simulated time: "
-                    f"thread '{waiting.name}' of node {waiting.node_id} still runs or waits."
+                    f"{self._running()} still runs or waits."
                 )
             self.clock.step()
             if self.failure is not None:
                 raise self.failure
+
+    def _running(self) -> str:
+        """Return the name of a thread that has not ended."""
+        threads = (task.thread for node in self.nodes for task in node.tasks if not task.done)
+        one = next(threads)
+        return f"thread '{one.name}' of node {one.node_id}"
 
     def _deadlock(self) -> str:
         waits, reasons = [], []

@@ -112,6 +112,7 @@ def _scaling() -> Iterator[Row]:
             100 * efficiency(few, many),
             absolute=0.1,
             note="%; the share of imbalance, 0.126, was fitted to these four; 13 % is stated",
+            calibrated=True,
         )
 
 
@@ -200,6 +201,7 @@ def _contributions() -> Iterator[Row]:
                 absolute=0.6,
                 note=f"%; slopes at {low / 1000:g} to {high / 1000:g} µs, notification weighing "
                 "twice as much as sending and latency half: a reading of the text that fits",
+                calibrated=True,
             )
 
 

@@ -62,8 +62,9 @@ def _polling(law: Saturation) -> Iterator[Row]:
     yield within("E3", "round trip, polled", 881, polled, absolute=1, note=note)
     contended = polled + _SEND * one
     yield within(
-        "E3", "round trip, polled beside compute", 886, contended, absolute=1, note=f"ns; {_FOUND}"
-    )
+        "E3", "round trip, polled beside compute", 886, contended, absolute=1,
+        note=f"ns; {_FOUND}", calibrated=True,
+    )  # fmt: skip
     yield within("E3", "round trip, notified", 901, notified, absolute=1, note=note)
     gain = notified - contended
     yield within("E3", "polling faster by", 1.66, 100 * gain / notified, absolute=0.05, note="%")
@@ -79,6 +80,7 @@ def _polling(law: Saturation) -> Iterator[Row]:
             100 * _POLL_OVERHEAD / period,
             absolute=0.01,
             note=f"%; {_FOUND}",
+            calibrated=True,
         )
 
 

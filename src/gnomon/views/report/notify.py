@@ -15,6 +15,7 @@ from gnomon.views.notify import (
     left_out_lines,
     order_lines,
     order_table,
+    passes_lines,
     regime_table,
     regime_title,
     rows_of,
@@ -96,6 +97,7 @@ def _sizes_section(bench: Bench) -> Section:
             "Time of a message one way, which is half of a round trip. Lines are Hockney's law, "
             "fitted by pieces where the protocol changes.",
             f"{errors[0].upper()}{errors[1:]}.",
+            *(f"{line}." for line in passes_lines(bench)),
         ),
         (
             Figure("Dots are measured, lines are fitted.", partial(_curves, bench)),

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gnomon.units import format_duration
-from gnomon.views.prediction import about, gain_text, way_text
+from gnomon.views.prediction import GAIN, assumed, gain_text, way_text
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def prediction_section(prediction: Prediction) -> Section:
         )
         for row in (*prediction.rows, prediction.target)
     )
-    headings = ("told by", "cycle", "running", "waiting", "user-level is faster by")
+    headings = ("told by", "cycle", "running", "waiting", GAIN)
     sentence = prediction.sentence
     return Section(
         "User-level notification",
-        (f"{sentence[0].upper()}{sentence[1:]}.", f"{about(prediction.application)}."),
+        tuple(f"{line[0].upper()}{line[1:]}." for line in (sentence, *assumed(prediction))),
         (
             Figure(
                 "How many times as fast user-level notification would be as each mechanism, "

@@ -18,6 +18,7 @@ def dirt(
     request_ns: float = 356.0,
     response_ns: float = 413.0,
     sleep_ns: float = 0.0,
+    wake_ns: float = 0.0,
     request_bytes: int = 58,
     response_bytes: int = 3350,
     misses: int = 1000,
@@ -62,6 +63,7 @@ def dirt(
             serving.reply(response_bytes, tag=_RESPONSE, user=AS_RECEIVED)
         with serving.when_tag(_RESPONSE):
             serving.compute(response_ns, work)
+            serving.compute(wake_ns)
             serving.signal_named()
     for node, mailbox in enumerate(mailboxes):
         layout.thread(f"communicator {node}", serving, mailbox, waiting=waiting, daemon=True)
