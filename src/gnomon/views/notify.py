@@ -186,11 +186,8 @@ def passes_lines(bench: Bench) -> list[str]:
     return found
 
 
-def fits_table(bench: Bench, *, joined: bool = False) -> Table:
-    """Return the fitted parameters of each mechanism, with errors at sizes held out.
-
-    A piece has a line of its own, unless they are `joined`.
-    """
+def fits_table(bench: Bench) -> Table:
+    """Return the fitted parameters of each mechanism, with errors at sizes held out."""
     headings = ("L", "o send", "o receive", "g", "G", "error", "PLogP error")
     table = Table(
         [
@@ -200,8 +197,7 @@ def fits_table(bench: Bench, *, joined: bool = False) -> Table:
         ]
     )
     for curve in bench.curves:
-        pieces = list(map(segment_text, curve.hockney.segments))
-        first, *others = ["; ".join(pieces)] if joined else pieces
+        first, *others = map(segment_text, curve.hockney.segments)
         table.add(curve.mechanism, first, *_fit_cells(curve))
         for text in others:
             table.add("", text, *[""] * len(headings))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gnomon.analysis.notify import Bench, Regime
 from gnomon.units import format_bytes, format_duration
 from gnomon.views.notify import (
+    bounds_text,
     errors_text,
-    fits_table,
     headline,
     interval_text,
     left_out_lines,
@@ -21,11 +21,12 @@ from gnomon.views.notify import (
     rows_of,
 )
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section
-from gnomon.views.table import Table
+from gnomon.views.table import Column, Table
 
 if TYPE_CHECKING:
     from bokeh.model import Model
 
+    from gnomon.analysis.notify.model import Measured
     from gnomon.messaging.host import Histogram
 
 _FIT_POINTS = 60
@@ -38,7 +39,7 @@ def bench_page(bench: Bench) -> Page:
     if (order := order_table(bench)).rows:
         sections.append(_order_section(bench, order))
     if bench.curves:
-        sections.append(_sizes_section(bench))
+        sections += [_sizes_section(bench), _loggp_section(bench)]
     if bench.left_out:
         lines = left_out_lines(bench.left_out)
         sections.append(Section("What was left out", tuple(f"{line}." for line in lines)))
@@ -101,9 +102,61 @@ def _sizes_section(bench: Bench) -> Section:
         ),
         (
             Figure("Dots are measured, lines are fitted.", partial(_curves, bench)),
-            data_table(fits_table(bench, joined=True)),
+            data_table(_hockney_table(bench)),
         ),
     )
+
+
+def _hockney_table(bench: Bench) -> Table:
+    right = ("start-up", "95 %", "a byte", "95 %", "error")
+    table = Table(
+        [Column("told by"), Column("sizes"), *(Column(name, right=True) for name in right)]
+    )
+    for curve in bench.curves:
+        for segment in curve.hockney.segments:
+            table.add(
+                curve.mechanism,
+                f"{format_bytes(segment.smallest)} to {format_bytes(segment.largest)}",
+                format_duration(segment.startup.value),
+                bounds_text(segment.startup),
+                *_per_byte(segment.per_byte),
+                f"{curve.hockney.error:.1%}",
+            )
+    return table
+
+
+def _loggp_section(bench: Bench) -> Section:
+    return Section(
+        f"LogGP and PLogP, {bench.curves[0].regime}",
+        (
+            "What the sender and the receiver are busy with a small message (o), what is left of "
+            "its time (L), how soon the next one may follow (g), and what each byte of a large "
+            "one adds (G); each with its 95 % interval. PLogP lets o and g change with the size: "
+            "its error is the median at sizes held out of the fit.",
+        ),
+        (data_table(_loggp_table(bench)),),
+    )
+
+
+def _loggp_table(bench: Bench) -> Table:
+    names = ("L", "o send", "o receive", "g", "G", "error", "PLogP error")
+    table = Table([Column("told by"), *(Column(name, right=True) for name in names)])
+    for curve in bench.curves:
+        if (loggp := curve.loggp) is None:
+            continue
+        table.add(
+            curve.mechanism,
+            *map(interval_text, (loggp.latency, loggp.send, loggp.receive)),
+            "" if loggp.gap is None else interval_text(loggp.gap),
+            " ".join(_per_byte(loggp.gap_per_byte)),
+            f"{loggp.error:.1%}",
+            "" if curve.plogp is None else f"{curve.plogp.error:.1%}",
+        )
+    return table
+
+
+def _per_byte(value: Measured) -> tuple[str, str]:
+    return f"{value.value:.3g} ns", f"[{value.low:.3g}, {value.high:.3g} ns]"
 
 
 def data_table(table: Table) -> DataTable:
