@@ -59,9 +59,10 @@ struct Output {
     void estimated(size_t at, const Estimate& estimate, const Interval& interval,
                    double growth = 1) const {
         const double size = estimate.size * growth;
+        const auto [least, most] = std::minmax(estimate.value, estimate.foreseen);
         mean[at] = estimate.value;
-        low[at] = std::max(0.0, estimate.value + interval.low() * size);
-        high[at] = estimate.value + interval.high() * size;
+        low[at] = std::max(0.0, least + interval.low() * size);
+        high[at] = most + interval.high() * size;
         deviation[at] = interval.deviation() * size;
     }
 };

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 NAN = math.nan
 BEFORE_LAST, BEFORE, HERE, AFTER = range(4)
@@ -326,7 +327,7 @@ class Rivals:
             return 1.0
         worse = self.model / self.scaling * (self.tests / (self.tests + self.credit))
         try:
-            return 1 - 1 / (1 + worse**POWER)
+            return 1 - 1 / (1 + math.pow(worse, POWER))
         except OverflowError:
             return 1.0
 
@@ -360,9 +361,10 @@ class Interval:
             return 1.0
         return math.sqrt(sum(each**2 for each in self.errors) / len(self.errors))
 
-    def cell(self, value: float, size: float) -> Cell:
-        low = max(0.0, value + self.low() * size)
-        return value, self.deviation() * size, low, value + self.high() * size
+    def cell(self, value: float, size: float, foreseen: float) -> Cell:
+        low = max(0.0, min(value, foreseen) + self.low() * size)
+        high = max(value, foreseen) + self.high() * size
+        return value, self.deviation() * size, low, high
 
 
 def surprise(error: float, largest: float) -> float:
@@ -386,10 +388,17 @@ def foreseen(guesses: Guesses, weights: list[float]) -> float:
     return min(weighted_median(list(zip(guesses.values, weights, strict=True))), guesses.largest)
 
 
+class Estimate(NamedTuple):
+    value: float
+    size: float  # of its error
+    guesses: list[float]
+    foreseen: float
+
+
 def estimate(
     allowed: Allowed, place: Place, spread: list[float], weights: list[float], usual: float
-) -> tuple[float, float, list[float]]:
-    """The value, the size of its error, and the guesses."""
+) -> Estimate:
+    """What is said of a place."""
     guesses = guess(allowed, place, spread)
     pairs = list(zip(guesses.values, weights, strict=True))
     value = foreseen(guesses, weights)
@@ -408,7 +417,8 @@ def estimate(
         if stands_for_rotation(allowed, best, place.rotation_rows):
             value += max(reading.share, reading.surprise) * (reading.value - value)
     apart = sum(weight * abs(each - value) for each, weight in pairs)
-    return value, apart / sum(weights) + usual, guesses.values
+    before = foreseen(guesses, weights)
+    return Estimate(value, apart / sum(weights) + usual, guesses.values, before)
 
 
 def usual_error(readings: Sequence[Reading], errors: Sequence[float]) -> float:
@@ -484,7 +494,7 @@ class Twin:
                     events,
                 )
                 truth = track.readings[i].value
-                value, size, guesses = estimate(
+                value, size, guesses, _ = estimate(
                     allowed,
                     track.readings[i].place,
                     self.rows.spread(),
@@ -530,13 +540,7 @@ class Twin:
         apart = sum(w * abs(g - value) for w, g in zip(weights, guesses, strict=True))
         return value, apart / sum(weights) + track.usual(), guesses
 
-    def _foreseen(self, track: Track) -> float:
-        assert track.losses is not None
-        allowed = self._newest(track.readings, 1)
-        guesses = guess(allowed, track.readings[-1].place, self.rows.spread())
-        return foreseen(guesses, track.losses.weights())
-
-    def _hidden(self, track: Track) -> tuple[float, float, list[float]]:
+    def _hidden(self, track: Track) -> Estimate:
         assert track.losses is not None
         return estimate(
             self._newest(track.readings, 1),
@@ -552,8 +556,8 @@ class Twin:
         if len(track.readings) < 2:
             return
         newest = track.readings[-1]
-        value, size, guesses = self._hidden(track)
-        error = newest.value - self._foreseen(track)
+        value, size, guesses, foreseen = self._hidden(track)
+        error = newest.value - foreseen
         newest.surprise = track.surprise(error)
         track.remember(error, newest.surprise)
         track.rivals = track.compared(error)
@@ -570,7 +574,7 @@ class Twin:
         assert track.losses is not None
         if track.untested and len(track.readings) >= 2:
             newest = track.readings[-1]
-            error = newest.value - self._foreseen(track)
+            error = newest.value - self._hidden(track).foreseen
             newest.surprise = track.surprise(error)
             newest.share = track.compared(error).share()
         cells: list[Cell] = []
@@ -582,14 +586,14 @@ class Twin:
             elif not track.readings:
                 cells.append(UNKNOWN)
             else:
-                value, size, _ = estimate(
+                value, size, _, foreseen = estimate(
                     self._newest(track.readings),
                     place,
                     self.rows.spread(),
                     track.losses.weights(),
                     track.usual(),
                 )
-                cells.append(track.interval.cell(value, size))
+                cells.append(track.interval.cell(value, size, foreseen))
         return cells
 
     def ahead(self, ticks: int) -> list[list[Cell]]:
@@ -600,7 +604,7 @@ class Twin:
                     row.append(UNKNOWN)
                     continue
                 value, size, _ = self._ahead(track, self.rows.next(), self.rows.spread())
-                row.append(track.ahead_interval.cell(value, size * math.sqrt(step)))
+                row.append(track.ahead_interval.cell(value, size * math.sqrt(step), value))
         return rows
 
 
@@ -633,7 +637,7 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
         first, last = max(0, middle - memory // 2), min(len(at), middle + memory // 2 + 1)
         return Allowed(readings, first, last, hidden)
 
-    def hidden(i: int, weights: list[float]) -> tuple[float, float, list[float]]:
+    def hidden(i: int, weights: list[float]) -> Estimate:
         return estimate(around(at[i], range(i, i + 1)), readings[i].place, spread, weights, 0.0)
 
     tests: list[list[float]] = []
@@ -666,8 +670,8 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
             cells.append((value, 0.0, value, value))
             continue
         there = losses(nearest, True) if tests else Losses([0.0] * experts)
-        value, size, _ = estimate(around(place.row), place, spread, there.weights(), usual)
-        cells.append(interval.cell(value, size))
+        value, size, _, before = estimate(around(place.row), place, spread, there.weights(), usual)
+        cells.append(interval.cell(value, size, before))
     return cells
 
 
