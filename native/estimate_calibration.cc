@@ -35,10 +35,13 @@ void Mixture::calibrate(size_t rows, const double* fixed, const double* counts) 
             const Estimate estimate =
                 panel_.estimate(readings, allowed, readings.place(i), spread, usual);
             track.remember(truth - estimate.value, 0);
+            track.rivals.add(std::abs(truth - estimate.value),
+                             std::abs(truth - readings.values[i - events]));
             if (estimate.size > 0) track.interval.learn((truth - estimate.value) / estimate.size);
             track.losses.add(panel_.losses(truth), options_.discount);
         }
         track.losses.fade(options_.faded);
+        track.rivals.fade(options_.faded);
     }
 }
 

@@ -45,4 +45,40 @@ struct Losses {
     double tests = 0;
 };
 
+// The model and linear scaling at the same readings. What linear scaling would have lost at a
+// reading is taken to be the change since the one before it.
+struct Rivals {
+    double model = 0, scaling = 0, tests = 0;
+    double credit = 5;  // tests, before the first, in which the model is taken to have been right
+
+    void add(double model_error, double scaling_error) {
+        fade(kDiscount);
+        model += model_error;
+        scaling += scaling_error;
+        tests += 1;
+    }
+
+    // Let what was lost so far count less.
+    void fade(double by) {
+        for (double* each : {&model, &scaling, &tests, &credit}) *each *= by;
+    }
+
+    void join(const Rivals& other) {
+        model += other.model;
+        scaling += other.scaling;
+        tests += other.tests;
+        credit += other.credit;
+    }
+
+    // What linear scaling has to say in an estimate: half when it is as good as the model, and
+    // the less, by a power, the worse it is.
+    double share() const {
+        const double worse = model / scaling * (tests / (tests + credit));
+        return worse > 0 ? 1 - 1 / (1 + std::pow(worse, kPower)) : 0;
+    }
+
+    static constexpr double kPower = 6;
+    static constexpr double kDiscount = 0.95;  // faster than that of experts: trust is lost soon
+};
+
 }  // namespace gnomon::estimate

@@ -12,11 +12,12 @@ constexpr size_t kErrorsKept = 200;
 constexpr double kLeastSpread = 1e-4;
 constexpr double kSlowest = 1e-3;  // how fast the spread of the fixed counters may follow them
 
-// Whether a reading that surprised stands for its rotation. It does so as nothing else is known;
-// if its event was read less than a rotation before or after it, and that was as foreseen, then
-// what surprised did not last for a rotation.
+// Whether a reading may stand for its rotation. One that surprised does so as nothing else is
+// known; if its event was read less than a rotation before or after it, and that was as foreseen,
+// then what surprised did not last for a rotation, and it stands for itself alone.
 bool stands_for_rotation(const Readings& readings, const Allowed& allowed, size_t own,
                          int64_t rotation_rows) {
+    if (readings.surprises[own] == 0) return true;
     const auto denies = [&](size_t i) {
         return i >= allowed.first && i < allowed.last && !allowed.hides(i) &&
                readings.surprises[i] == 0 &&
@@ -69,10 +70,9 @@ std::vector<double> Rows::spread() const {
 // What has just begun is no measure of itself: surprises of the latest readings do not count.
 double Track::surprise(double error, const Options& options) const {
     double largest = 0;
-    if (errors_.size() >= options.few)
-        for (size_t i = 0; i < errors_.size(); ++i)
-            if (!errors_[i].surprised || i + kBeside < errors_.size())
-                largest = std::max(largest, errors_[i].size);
+    for (size_t i = 0; i < errors_.size(); ++i)
+        if (!errors_[i].surprised || i + kBeside < errors_.size())
+            largest = std::max(largest, errors_[i].size);
     return options.surprise(std::abs(error), largest);
 }
 
@@ -97,7 +97,8 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
     double value = weighted_median(sorting_);
     value = std::min(value, experts.largest(readings, options.cap));
     const double foreseen = value;
-    // A reading that surprised stands for its rotation, as in linear scaling.
+    // Linear scaling, in which a reading stands for its rotation, has its share, and all of it
+    // where the reading surprised.
     const auto begin = readings.rows.begin();
     const size_t right =
         std::lower_bound(begin + allowed.first, begin + allowed.last, place.row) - begin;
@@ -110,7 +111,8 @@ Estimate Panel::estimate(const Readings& readings, const Allowed& allowed, const
             own = i;
     }
     if (own != SIZE_MAX && stands_for_rotation(readings, allowed, own, place.rotation_rows))
-        value += readings.surprises[own] * (readings.values[own] - value);
+        value += std::max(readings.shares[own], readings.surprises[own]) *
+                 (readings.values[own] - value);
     double apart = 0, all = 0;
     for (const auto& [guess, weight] : sorting_) {
         apart += weight * std::abs(guess - value);
@@ -208,6 +210,8 @@ void Mixture::test(Track& track) {
     const double error = truth - estimate.foreseen;
     readings.surprises.back() = track.surprise(error, options_);
     track.remember(error, readings.surprises.back());
+    track.rivals.add(std::abs(error), readings.last_change());
+    readings.shares.back() = track.rivals.share();
     if (estimate.size > 0) track.interval.learn((truth - estimate.value) / estimate.size);
     track.losses.add(panel_.losses(truth), options_.discount);
 }
@@ -236,8 +240,11 @@ void Mixture::recent(size_t rows, const Output& output) {
         if (track.untested && readings.size() >= 2) {
             const Estimate hidden = panel_.estimate(
                 readings, newest(readings, 1), readings.place(readings.size() - 1), spread, usual);
-            readings.surprises.back() =
-                track.surprise(readings.values.back() - hidden.foreseen, options_);
+            const double error = readings.values.back() - hidden.foreseen;
+            readings.surprises.back() = track.surprise(error, options_);
+            Rivals rivals = track.rivals;
+            rivals.add(std::abs(error), readings.last_change());
+            readings.shares.back() = rivals.share();
         }
         for (size_t i = 0; i < rows; ++i) {
             const size_t at = i * events + e;

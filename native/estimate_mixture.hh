@@ -24,9 +24,8 @@ struct Options {
     double discount = 0.98;      // of an expert's loss, from one reading to the next
     double sharpness = 10;       // how fast weights fall with loss
     double enough = 10;          // tests after which weights are as sharp as that
-    double surprising = 1;       // an error in units of the largest so far that begins to surprise
-    double unheard_of = 1.5;     // and that for which the reading is taken instead
-    size_t few = 5;              // with fewer tests than this any error surprises
+    double surprising = 1.5;     // an error in units of the largest so far that begins to surprise
+    double unheard_of = 2.5;     // and that for which the reading is taken instead
     size_t cap = 40;             // no estimate is larger than so many readings nearest in time
 
     // How surprising an error is, from 0, as large as others, to 1, unheard of.
@@ -42,7 +41,7 @@ constexpr size_t kBeside = 2;
 struct Estimate {
     double value;
     double size;  // of its error, as far as experts disagree and have been wrong
-    double foreseen = value;  // without a reading that surprised and stands for its rotation
+    double foreseen = value;  // before linear scaling has its say
 };
 
 // Where estimates go: arrays of rows x events.
@@ -60,9 +59,10 @@ struct Output {
     void estimated(size_t at, const Estimate& estimate, const Interval& interval,
                    double growth = 1) const {
         const double size = estimate.size * growth;
+        const auto [least, most] = std::minmax(estimate.value, estimate.foreseen);
         mean[at] = estimate.value;
-        low[at] = std::max(0.0, estimate.value + interval.low() * size);
-        high[at] = estimate.value + interval.high() * size;
+        low[at] = std::max(0.0, least + interval.low() * size);
+        high[at] = most + interval.high() * size;
         deviation[at] = interval.deviation() * size;
     }
 };
@@ -98,6 +98,7 @@ class Track {
 
     Readings readings;
     Losses losses, ahead_losses;
+    Rivals rivals;
     Interval interval, ahead_interval;
     bool untested = false;  // the newest reading waits for the row after it
 

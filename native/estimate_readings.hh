@@ -37,9 +37,13 @@ struct Readings {
         rotation_rows.push_back(place.rotation_rows);
         values.push_back(value);
         surprises.push_back(0);
+        shares.push_back(0);
         for (size_t f = 0; f < fixed.size(); ++f) fixed[f].push_back(place.fixed[f]);
         for (size_t c = 0; c < logs.size(); ++c) logs[c].push_back(place.logs[c]);
     }
+
+    // How far the newest reading is from the one before it; there must be both.
+    double last_change() const { return std::abs(values.back() - values[size() - 2]); }
 
     // What the fixed counters said one row after the newest reading, if that is `row`.
     void learn_after(int64_t row, const double* next) {
@@ -59,6 +63,7 @@ struct Readings {
         shorten(rotation_rows);
         shorten(values);
         shorten(surprises);
+        shorten(shares);
         for (auto& column : fixed) shorten(column);
         for (auto& column : logs) shorten(column);
     }
@@ -76,6 +81,7 @@ struct Readings {
     std::vector<int64_t> rotation_rows;
     std::vector<double> values;
     std::vector<double> surprises;  // from 0, as foreseen, to 1, unlike anything before
+    std::vector<double> shares;     // of linear scaling in estimates of the reading's rotation
     std::vector<std::vector<double>> fixed;
     std::vector<std::vector<double>> logs;  // kContext x fixed counters
 };

@@ -76,6 +76,7 @@ class Smoother {
             if (size > 0) track_.interval.learn(errors_[i] / size);
             readings().surprises[i] = surprise(i);
         }
+        compare_with_scaling();
     }
 
     // A row, later than that of the call before.
@@ -121,6 +122,27 @@ class Smoother {
         for (size_t k = first; k < std::min(errors_.size(), i + kCompared); ++k)
             if (k + kBeside < i || k > i + kBeside) most = std::max(most, std::abs(errors_[k]));
         return options_.surprise(std::abs(errors_[i]), most);
+    }
+
+    // With all readings at hand, the model needs no credit.
+    void compare_with_scaling() {
+        const auto& values = readings().values;
+        std::vector<Rivals> rivals(errors_.size());
+        const auto add = [&](Rivals& to, size_t i) {
+            to.add(std::abs(errors_[i]), i > 0 ? std::abs(values[i] - values[i - 1]) : 0);
+        };
+        Rivals before{.credit = 0}, after{.credit = 0};
+        for (size_t i = 0; i < rivals.size(); ++i) {
+            add(before, i);
+            rivals[i] = before;
+        }
+        for (size_t i = rivals.size(); i-- > 0;) {
+            Rivals later = after;
+            later.fade(Rivals::kDiscount);
+            rivals[i].join(later);
+            readings().shares[i] = rivals[i].share();
+            add(after, i);
+        }
     }
 
     static constexpr size_t kCompared = 100;

@@ -7,13 +7,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 NAN = math.nan
 BEFORE_LAST, BEFORE, HERE, AFTER = range(4)
 
 MEMORY, CALIBRATED = 400, 2500
 DISCOUNT, SHARPNESS, ENOUGH, FADED = 0.98, 10.0, 10.0, 0.3
-SURPRISING, UNHEARD_OF, FEW, CAP = 1.0, 1.5, 5, 40
+SURPRISING, UNHEARD_OF, CAP = 1.5, 2.5, 40
+CREDIT, POWER, RIVALS_DISCOUNT = 5.0, 6.0, 0.95
 NEAR, NEAR_AHEAD = (2, 5, 12), (5, 12, 30)
 FORGET, MEDIANS = (0.5, 0.8, 0.95), (3, 7)
 ERRORS, IN_TIME = 200, 60
@@ -40,6 +42,7 @@ class Reading:
     place: Place
     value: float
     surprise: float = 0.0
+    share: float = 0.0  # of linear scaling in estimates of its rotation
 
 
 @dataclass
@@ -294,6 +297,42 @@ class Losses:
 
 
 @dataclass
+class Rivals:
+    """What the model and linear scaling lost at the same readings."""
+
+    model: float = 0.0
+    scaling: float = 0.0
+    tests: float = 0.0
+    credit: float = CREDIT
+
+    def faded(self, by: float) -> Rivals:
+        return Rivals(self.model * by, self.scaling * by, self.tests * by, self.credit * by)
+
+    def with_test(self, model: float, scaling: float) -> Rivals:
+        old = self.faded(RIVALS_DISCOUNT)
+        return Rivals(old.model + model, old.scaling + scaling, old.tests + 1, old.credit)
+
+    def joined(self, other: Rivals) -> Rivals:
+        return Rivals(
+            self.model + other.model,
+            self.scaling + other.scaling,
+            self.tests + other.tests,
+            self.credit + other.credit,
+        )
+
+    def share(self) -> float:
+        if self.model <= 0:
+            return 0.0
+        if self.scaling <= 0:
+            return 1.0
+        worse = self.model / self.scaling * (self.tests / (self.tests + self.credit))
+        try:
+            return 1 - 1 / (1 + math.pow(worse, POWER))
+        except OverflowError:
+            return 1.0
+
+
+@dataclass
 class Interval:
     errors: list[float] = field(default_factory=list)
     level: float = 0.1
@@ -322,9 +361,10 @@ class Interval:
             return 1.0
         return math.sqrt(sum(each**2 for each in self.errors) / len(self.errors))
 
-    def cell(self, value: float, size: float) -> Cell:
-        low = max(0.0, value + self.low() * size)
-        return value, self.deviation() * size, low, value + self.high() * size
+    def cell(self, value: float, size: float, foreseen: float) -> Cell:
+        low = max(0.0, min(value, foreseen) + self.low() * size)
+        high = max(value, foreseen) + self.high() * size
+        return value, self.deviation() * size, low, high
 
 
 def surprise(error: float, largest: float) -> float:
@@ -335,6 +375,8 @@ def surprise(error: float, largest: float) -> float:
 
 def stands_for_rotation(allowed: Allowed, own: int, rotation_rows: int) -> bool:
     """Whether no reading as foreseen was less than a rotation away from one that surprised."""
+    if allowed.readings[own].surprise == 0:
+        return True
     usable = allowed.usable()
     beside = [allowed.readings[i] for i in (own - 1, own + 1) if i in usable]
     row = allowed.readings[own].place.row
@@ -342,14 +384,21 @@ def stands_for_rotation(allowed: Allowed, own: int, rotation_rows: int) -> bool:
 
 
 def foreseen(guesses: Guesses, weights: list[float]) -> float:
-    """What all guesses say, before a reading that surprised stands for its rotation."""
+    """What all guesses say, before linear scaling has its say."""
     return min(weighted_median(list(zip(guesses.values, weights, strict=True))), guesses.largest)
+
+
+class Estimate(NamedTuple):
+    value: float
+    size: float  # of its error
+    guesses: list[float]
+    foreseen: float
 
 
 def estimate(
     allowed: Allowed, place: Place, spread: list[float], weights: list[float], usual: float
-) -> tuple[float, float, list[float]]:
-    """The value, the size of its error, and the guesses."""
+) -> Estimate:
+    """What is said of a place."""
     guesses = guess(allowed, place, spread)
     pairs = list(zip(guesses.values, weights, strict=True))
     value = foreseen(guesses, weights)
@@ -364,10 +413,12 @@ def estimate(
     ]
     if own:
         best = min(own, key=lambda i: abs(rows[i] - place.row))
+        reading = allowed.readings[best]
         if stands_for_rotation(allowed, best, place.rotation_rows):
-            value += allowed.readings[best].surprise * (allowed.readings[best].value - value)
+            value += max(reading.share, reading.surprise) * (reading.value - value)
     apart = sum(weight * abs(each - value) for each, weight in pairs)
-    return value, apart / sum(weights) + usual, guesses.values
+    before = foreseen(guesses, weights)
+    return Estimate(value, apart / sum(weights) + usual, guesses.values, before)
 
 
 def usual_error(readings: Sequence[Reading], errors: Sequence[float]) -> float:
@@ -381,6 +432,7 @@ class Track:
     readings: list[Reading] = field(default_factory=list)
     losses: Losses | None = None
     ahead: Losses | None = None
+    rivals: Rivals = field(default_factory=Rivals)
     interval: Interval = field(default_factory=Interval)
     ahead_interval: Interval = field(default_factory=Interval)
     errors: list[tuple[float, bool]] = field(default_factory=list)  # size, surprised
@@ -394,8 +446,12 @@ class Track:
 
     def surprise(self, error: float) -> float:
         counted = self.errors[:-2] + [each for each in self.errors[-2:] if not each[1]]
-        enough = len(self.errors) >= FEW
-        return surprise(abs(error), max([0.0, *(e for e, _ in counted)]) if enough else 0.0)
+        return surprise(abs(error), max([0.0, *(e for e, _ in counted)]))
+
+    def compared(self, error: float) -> Rivals:
+        """The rivals after the newest reading, at which the model made an error."""
+        change = abs(self.readings[-1].value - self.readings[-2].value)
+        return self.rivals.with_test(abs(error), change)
 
 
 class Twin:
@@ -438,7 +494,7 @@ class Twin:
                     events,
                 )
                 truth = track.readings[i].value
-                value, size, guesses = estimate(
+                value, size, guesses, _ = estimate(
                     allowed,
                     track.readings[i].place,
                     self.rows.spread(),
@@ -446,12 +502,15 @@ class Twin:
                     track.usual(),
                 )
                 track.remember(truth - value)
+                change = abs(truth - track.readings[i - events].value)
+                track.rivals = track.rivals.with_test(abs(truth - value), change)
                 if size > 0:
                     track.interval.learn((truth - value) / size)
                 track.losses.add([abs(each - truth) for each in guesses])
             track.losses = Losses(
                 [FADED * each for each in track.losses.sums], FADED * track.losses.tests
             )
+            track.rivals = track.rivals.faded(FADED)
 
     def push(self, fixed: Sequence[float], counts: Sequence[float], ends: bool) -> None:
         ahead_place, ahead_spread = self.rows.next(), self.rows.spread()
@@ -481,13 +540,7 @@ class Twin:
         apart = sum(w * abs(g - value) for w, g in zip(weights, guesses, strict=True))
         return value, apart / sum(weights) + track.usual(), guesses
 
-    def _foreseen(self, track: Track) -> float:
-        assert track.losses is not None
-        allowed = self._newest(track.readings, 1)
-        guesses = guess(allowed, track.readings[-1].place, self.rows.spread())
-        return foreseen(guesses, track.losses.weights())
-
-    def _hidden(self, track: Track) -> tuple[float, float, list[float]]:
+    def _hidden(self, track: Track) -> Estimate:
         assert track.losses is not None
         return estimate(
             self._newest(track.readings, 1),
@@ -503,10 +556,12 @@ class Twin:
         if len(track.readings) < 2:
             return
         newest = track.readings[-1]
-        value, size, guesses = self._hidden(track)
-        error = newest.value - self._foreseen(track)
+        value, size, guesses, foreseen = self._hidden(track)
+        error = newest.value - foreseen
         newest.surprise = track.surprise(error)
         track.remember(error, newest.surprise)
+        track.rivals = track.compared(error)
+        newest.share = track.rivals.share()
         if size > 0:
             track.interval.learn((newest.value - value) / size)
         track.losses.add([abs(each - newest.value) for each in guesses])
@@ -519,7 +574,9 @@ class Twin:
         assert track.losses is not None
         if track.untested and len(track.readings) >= 2:
             newest = track.readings[-1]
-            newest.surprise = track.surprise(newest.value - self._foreseen(track))
+            error = newest.value - self._hidden(track).foreseen
+            newest.surprise = track.surprise(error)
+            newest.share = track.compared(error).share()
         cells: list[Cell] = []
         for row in range(len(self.counts) - ticks, len(self.counts)):
             read = self.counts[row][event]
@@ -529,14 +586,14 @@ class Twin:
             elif not track.readings:
                 cells.append(UNKNOWN)
             else:
-                value, size, _ = estimate(
+                value, size, _, foreseen = estimate(
                     self._newest(track.readings),
                     place,
                     self.rows.spread(),
                     track.losses.weights(),
                     track.usual(),
                 )
-                cells.append(track.interval.cell(value, size))
+                cells.append(track.interval.cell(value, size, foreseen))
         return cells
 
     def ahead(self, ticks: int) -> list[list[Cell]]:
@@ -547,7 +604,7 @@ class Twin:
                     row.append(UNKNOWN)
                     continue
                 value, size, _ = self._ahead(track, self.rows.next(), self.rows.spread())
-                row.append(track.ahead_interval.cell(value, size * math.sqrt(step)))
+                row.append(track.ahead_interval.cell(value, size * math.sqrt(step), value))
         return rows
 
 
@@ -580,7 +637,7 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
         first, last = max(0, middle - memory // 2), min(len(at), middle + memory // 2 + 1)
         return Allowed(readings, first, last, hidden)
 
-    def hidden(i: int, weights: list[float]) -> tuple[float, float, list[float]]:
+    def hidden(i: int, weights: list[float]) -> Estimate:
         return estimate(around(at[i], range(i, i + 1)), readings[i].place, spread, weights, 0.0)
 
     tests: list[list[float]] = []
@@ -603,6 +660,8 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
             if abs(k - i) > 2
         ]
         readings[i].surprise = surprise(abs(error), max(others, default=0.0))
+    for reading, share in zip(readings, _shares(readings, errors), strict=False):
+        reading.share = share
     cells: list[Cell] = []
     for place in rows.places:
         nearest = min(range(len(at)), key=lambda i: (abs(at[i] - place.row), -i))
@@ -611,9 +670,24 @@ def _smooth_event(rows: Rows, counts: list[float], memory: int) -> list[Cell]:
             cells.append((value, 0.0, value, value))
             continue
         there = losses(nearest, True) if tests else Losses([0.0] * experts)
-        value, size, _ = estimate(around(place.row), place, spread, there.weights(), usual)
-        cells.append(interval.cell(value, size))
+        value, size, _, before = estimate(around(place.row), place, spread, there.weights(), usual)
+        cells.append(interval.cell(value, size, before))
     return cells
+
+
+def _shares(readings: list[Reading], errors: list[float]) -> list[float]:
+    values = [reading.value for reading in readings[: len(errors)]]
+    changes = [0.0, *(abs(b - a) for a, b in pairwise(values))]
+    tests = [(abs(error), change) for error, change in zip(errors, changes, strict=False)]
+    shares = []
+    for i in range(len(tests)):
+        before, after = Rivals(credit=0.0), Rivals(credit=0.0)
+        for test in tests[: i + 1]:
+            before = before.with_test(*test)
+        for test in reversed(tests[i + 1 :]):
+            after = after.with_test(*test)
+        shares.append(before.joined(after.faded(RIVALS_DISCOUNT)).share())
+    return shares
 
 
 def _two_sided(tests: list[list[float]], experts: int) -> Callable[[int, bool], Losses]:

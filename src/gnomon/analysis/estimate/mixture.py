@@ -4,9 +4,9 @@ Programs come back to what they did before, and the fixed counters tell when: th
 an unread count is what was read of the same event in ticks whose fixed counters looked alike.
 Which notion of alike, how many such ticks, whether counts or rates, or after all the last
 readings: for each event that is decided by how well the guesses met readings that had been
-hidden from them. A reading unlike anything guessed before is taken for its whole rotation, as
-linear scaling does: nothing is known yet about what has begun. The kernel is in
-native/estimate_*.cc.
+hidden from them. Linear scaling, for which a reading stands for its whole rotation, has a share
+in that as far as it does as well, and all of it where a reading is unlike anything guessed
+before: nothing is known yet about what has begun. The kernel is in native/estimate_*.cc.
 """
 
 from __future__ import annotations
