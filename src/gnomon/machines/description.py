@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import fields
-from importlib import resources
 from pathlib import Path
 
 from gnomon.errors import UsageError
+from gnomon.events.collection import Collection
 from gnomon.events.tomlfile import (
     Section,
-    nearest,
     parse_definitions,
-    read_definitions,
     suggestion,
 )
 from gnomon.machines.checks import FieldError
@@ -36,30 +34,17 @@ from gnomon.machines.pmu.names import pmu_names
 _MOST_NODES = 1024
 
 
+_MACHINES = Collection("machine", "gnomon.machines", "descriptions")
+
+
 def machine_names() -> tuple[str, ...]:
     """Return the names of the machines that come with gnomon."""
-    folder = resources.files("gnomon.machines") / "descriptions"
-    return tuple(
-        sorted(
-            each.name.removesuffix(".toml")
-            for each in folder.iterdir()
-            if each.name.endswith(".toml")
-        )
-    )
+    return _MACHINES.names()
 
 
 def load_machine(name: str | Path) -> Machine:
     """Return a machine by the name of a description that comes with gnomon, or by its file."""
-    if isinstance(name, Path) or name.endswith(".toml"):
-        return _machine(read_definitions(name), Path(name).stem)
-    known = machine_names()
-    if name not in known:
-        near = nearest(name, known) or known
-        raise UsageError(
-            f"there is no machine '{name}': choose from {', '.join(near)}, or name a .toml file."
-        )
-    file = resources.files("gnomon.machines") / "descriptions" / f"{name}.toml"
-    return _machine(parse_definitions(file.read_text("utf-8"), f"{name}.toml"), name)
+    return _machine(*_MACHINES.read(name))
 
 
 def parse_machine(text: str, file: str = "machine.toml") -> Machine:

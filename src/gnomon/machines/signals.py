@@ -12,14 +12,12 @@ import math
 import time
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gnomon.errors import UsageError
-from gnomon.events.tomlfile import nearest, parse_definitions, read_definitions
+from gnomon.events.collection import Collection, is_file
 from gnomon.machines.fields import number, whole
 
 if TYPE_CHECKING:
@@ -50,30 +48,22 @@ class Signal:
     processes: Mapping[str, Mapping[int, Process]]
 
 
+_SIGNALS = Collection("signal", "gnomon.machines", "processes")
+
+
 def signal_names() -> tuple[str, ...]:
     """Return the names of the signals that come with gnomon."""
-    folder = resources.files("gnomon.machines") / "processes"
-    names = (each.name for each in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    return _SIGNALS.names()
 
 
 def load_signal(name: str | Path) -> Signal:
     """Return a signal by the name of one that comes with gnomon, or by its file."""
-    if isinstance(name, Path) or name.endswith(".toml"):
-        return _signal(read_definitions(name), Path(name).stem)
-    return _built_in(name)
+    return _signal(*_SIGNALS.read(name)) if is_file(name) else _built_in(str(name))
 
 
 @cache
 def _built_in(name: str) -> Signal:
-    known = signal_names()
-    if name not in known:
-        near = nearest(name, known) or known
-        raise UsageError(
-            f"there is no signal '{name}': choose from {', '.join(near)}, or name a .toml file."
-        )
-    file = resources.files("gnomon.machines") / "processes" / f"{name}.toml"
-    return _signal(parse_definitions(file.read_text("utf-8"), f"{name}.toml"), name)
+    return _signal(*_SIGNALS.read(name))
 
 
 def _signal(top: Section, name: str) -> Signal:

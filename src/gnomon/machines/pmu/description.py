@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.errors import UsageError
+from gnomon.events.collection import is_file
 from gnomon.events.model import Scope
-from gnomon.events.tomlfile import nearest, parse_definitions, read_definitions, suggestion
+from gnomon.events.tomlfile import parse_definitions, suggestion
 from gnomon.machines.fields import choice, number, truth, whole
 from gnomon.machines.ledger import ALL_MODES, Mode
 from gnomon.machines.pmu.model import Pmu, PmuEvent, Term, Unit
-from gnomon.machines.pmu.names import pmu_names
+from gnomon.machines.pmu.names import PMUS
 from gnomon.machines.pmu.recipes import known_counts, needs_of
 
 if TYPE_CHECKING:
@@ -34,21 +33,12 @@ _ROWS = {
 
 def load_pmu(name: str | Path) -> Pmu:
     """Return a PMU by the name of a description that comes with gnomon, or by its file."""
-    if isinstance(name, Path) or name.endswith(".toml"):
-        return _pmu(read_definitions(name), Path(name).stem)
-    known = pmu_names()
-    if name not in known:
-        near = nearest(name, known) or known
-        raise UsageError(
-            f"there is no PMU '{name}': choose from {', '.join(near)}, or name a .toml file."
-        )
-    return _built_in(name)
+    return _pmu(*PMUS.read(name)) if is_file(name) else _built_in(str(name))
 
 
 @cache
 def _built_in(name: str) -> Pmu:
-    file = resources.files("gnomon.machines") / "pmus" / f"{name}.toml"
-    return _pmu(parse_definitions(file.read_text("utf-8"), f"{name}.toml"), name)
+    return _pmu(*PMUS.read(name))
 
 
 def parse_pmu(text: str, file: str = "pmu.toml") -> Pmu:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.events.tomlfile import Section, nearest, parse_definitions, read_definitions
+from gnomon.events.collection import Collection
+from gnomon.events.tomlfile import Section, nearest
 from gnomon.machines.fields import number
 from gnomon.messaging.simulator import programs
 from gnomon.messaging.simulator.cluster import LARGEST_NODES, Cluster, ClusterError
@@ -46,24 +46,17 @@ class NamedCluster:
         return replace(self.cluster, nodes=layout.nodes)
 
 
+_CLUSTERS = Collection("cluster", "gnomon.messaging.simulator", "clusters")
+
+
 def cluster_names() -> tuple[str, ...]:
     """Return the names of the clusters that come with gnomon."""
-    folder = resources.files("gnomon.messaging.simulator") / "clusters"
-    return tuple(sorted(each.name.removesuffix(".toml") for each in folder.iterdir()))
+    return _CLUSTERS.names()
 
 
 def load_cluster(name: str | Path) -> NamedCluster:
     """Return a cluster by its name, or by the file that describes it."""
-    if isinstance(name, Path) or name.endswith(".toml"):
-        return _cluster(read_definitions(name), Path(name).stem)
-    known = cluster_names()
-    if name not in known:
-        near = nearest(name, known) or known
-        raise UsageError(
-            f"there is no cluster '{name}': choose from {', '.join(near)}, or name a .toml file."
-        )
-    file = resources.files("gnomon.messaging.simulator") / "clusters" / f"{name}.toml"
-    return _cluster(parse_definitions(file.read_text("utf-8"), f"{name}.toml"), name)
+    return _cluster(*_CLUSTERS.read(name))
 
 
 def program_names() -> tuple[str, ...]:

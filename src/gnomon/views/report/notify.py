@@ -146,13 +146,18 @@ def _loggp_table(bench: Bench) -> Table:
             continue
         table.add(
             curve.mechanism,
-            *map(interval_text, (loggp.latency, loggp.send, loggp.receive)),
+            *map(_call_text, (loggp.latency, loggp.send, loggp.receive)),
             "" if loggp.gap is None else interval_text(loggp.gap),
             " ".join(_per_byte(loggp.gap_per_byte)),
             f"{loggp.error:.1%}",
             "" if curve.plogp is None else f"{curve.plogp.error:.1%}",
         )
     return table
+
+
+def _call_text(value: Measured) -> str:
+    """Return what a call took; what is left of a short one beside the clock is no number."""
+    return "< 1 ns" if 0 <= value.value < 1 else interval_text(value)
 
 
 def _per_byte(value: Measured) -> tuple[str, str]:
