@@ -117,9 +117,12 @@ class PageTracking:
             self._referenced.take()
 
     def tick(self) -> bool:
-        """Look once; False when the program has ended."""
+        """Look once; False when the program has ended or was let go."""
         import numpy as np
 
+        # One that was let go may take a while to die: what it does then is no longer ours to see.
+        if self._held is None:
+            return False
         assert self._tracker is not None
         found = self._tracker.scan()
         if found is None:
