@@ -1,0 +1,353 @@
+"""What a result is shown as: the words that `describe` speaks and that renderers understand.
+
+Blocks hold numbers with their units, never texts of numbers, and nothing about the columns of a
+screen, pixels or colours. They are made anew for each showing and are not stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+Value = float | int | str | None
+
+
+class Tone(StrEnum):
+    """What something means for its reader; each renderer has a colour and a sign for it."""
+
+    PLAIN = ""
+    GOOD = "good"
+    BAD = "bad"
+    DOUBT = "doubt"
+    FAINT = "faint"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with its unit and how sure it is. A `course` is drawn as a line of little bars.
+
+    `status` is empty for what was counted; a value that is missing has one that says why.
+    """
+
+    value: Value = None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    status: str = ""
+    tone: Tone = Tone.PLAIN
+    hint: str = ""
+    course: tuple[float | None, ...] = ()
+
+    @property
+    def within(self) -> tuple[float, float] | None:
+        """The interval, where both of its ends are known."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: how to get its cells, and what to do with it where there is little room.
+
+    `drop` says which columns go first on a narrow screen: the highest; 0 never goes, and from 5
+    on a column goes as soon as a text would have to be cut short for it. `flex` is text that may
+    be cut or wrapped. `common` gives all cells one scale, which the heading then names. `bar`
+    draws a share as well, where there is room for that.
+    """
+
+    heading: str
+    get: Callable[[Any], Cell | Value] | None = None
+    unit: str = ""
+    drop: int = 0
+    flex: bool = False
+    common: bool = False
+    bar: bool = False
+    interval: str = ""  # the heading of its interval, beside it
+    digits: int = 4  # of a number without an interval
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells. `most` rows are for a screen, the rest for --all, pages and files.
+
+    `heat` shades cells by their value: a matrix. `chosen` is the row of a cursor.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    tones: tuple[Tone, ...] = ()
+    most: int | None = None
+    heat: bool = False
+    chosen: int | None = None
+    name: str = ""  # of the CSV file
+
+    @classmethod
+    def of(
+        cls,
+        items: Iterable[Any],
+        columns: Iterable[Column | None],
+        *,
+        tone: Callable[[Any], Tone] | None = None,
+        **options: Any,
+    ) -> Table:
+        """Return a table with one row per item; a column of None is left out."""
+        items = list(items)
+        kept = tuple(column for column in columns if column is not None)
+        rows = tuple(
+            tuple(_cell(column.get(each), column.unit) for column in kept if column.get)
+            for each in items
+        )
+        tones = tuple(map(tone, items)) if tone else ()
+        return cls(kept, rows, tones=tones, **options)
+
+    @classmethod
+    def matrix(
+        cls,
+        corner: str,
+        names: Sequence[str],
+        cells: Sequence[Sequence[Cell | Value]],
+        unit: str = "",
+        *,
+        down: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Table:
+        """Return a square of numbers of one unit with names at the side and above."""
+        columns = (Column(corner), *(Column(name, unit=unit, common=True) for name in names))
+        rows = tuple(
+            (Cell(name), *(_cell(value, unit) for value in row))
+            for name, row in zip(down or names, cells, strict=True)
+        )
+        return cls(columns, rows, heat=True, **options)
+
+
+def _cell(value: Cell | Value, unit: str) -> Cell:
+    if isinstance(value, Cell):
+        return replace(value, unit=value.unit or unit) if unit else value
+    return Cell(value, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What was done, to what: the first line. That it is simulated is added by `show`."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The heading of what follows."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a reader should conclude, in a sentence, and what to do; its figures stand below."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Prose."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with values."""
+
+    rows: tuple[tuple[str, Cell | Value], ...]
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What most readers do not need: a line on a screen, closed on a page, open with --all."""
+
+    brief: str
+    blocks: tuple[Block, ...]
+
+
+class Kind(StrEnum):
+    """How the numbers of a layer are drawn."""
+
+    LINE = "line"
+    DOTS = "dots"
+    STEPS = "steps"
+    BARS = "bars"  # from `base`, or on each other with `stack`; with `low` and `high`: edges of bins
+    BAND = "band"  # between low and high
+    RANGES = "ranges"  # an interval for each point, with its middle
+    SPANS = "spans"  # from low to high on a lane of y: timelines, with `texts` on them
+    ARROWS = "arrows"  # from x, y to low, high: messages between lanes, axes of components
+    HEAT = "heat"  # `shades` from 0 to 1 at x, y
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One series of a chart; x or y are names where the axis has names."""
+
+    kind: Kind
+    x: tuple[Value, ...]
+    y: tuple[Value, ...]
+    name: str = ""
+    low: tuple[Value, ...] = ()
+    high: tuple[Value, ...] = ()
+    tones: tuple[Tone, ...] = ()
+    texts: tuple[str, ...] = ()  # beside points, on spans
+    hover: tuple[tuple[str, tuple[Cell | Value, ...]], ...] = ()
+    shades: tuple[float | None, ...] = ()
+    stack: str = ""
+    base: float = 0.0  # where bars begin
+    reported: bool = False  # published rather than found: hollow or dotted
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis shows. With `names` it has a place for each of them."""
+
+    label: str
+    unit: str = ""
+    log: int = 0  # the base, 2 or 10; 0 is linear
+    zero: bool = False  # begin at zero
+    names: tuple[str, ...] = ()
+    low: float | None = None  # limits, where data would stretch the axis too far
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A value worth a line across the chart; marks of one label are named once, in the legend."""
+
+    at: float
+    label: str = ""
+    axis: str = "x"
+    reported: bool = False  # rather than found: dotted
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A stretch of x with a name: a phase, a level."""
+
+    start: float
+    end: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Layers over two axes. Unless it is `alone`, a screen leaves it out: a table has its numbers.
+
+    `key` says what tones mean: a caption names no colour and no dash, as not all media have them.
+    """
+
+    caption: str
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+    marks: tuple[Mark, ...] = ()
+    zones: tuple[Zone, ...] = ()
+    key: tuple[tuple[Tone, str], ...] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A box of a graph: its name, and facts with or without a word."""
+
+    name: str
+    facts: tuple[str | tuple[str, Cell], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link of two nodes; `loads` from 0 to 1 are of both directions, a to b first."""
+
+    a: int
+    b: int
+    facts: tuple[Cell, ...] = ()
+    loads: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Boxes and the links between them; what all links share is said once."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    caption: str = ""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a whole; its finer causes sum to it. `letter` stands for it where there is no colour.
+
+    `tone` is the name of a state (user, system, disk, lock, ...) whose colour is the same
+    everywhere. Parts with `tied` cannot be told from the next one by the measurement.
+    """
+
+    name: str
+    value: float
+    tone: str = ""
+    letter: str = ""
+    low: float | None = None
+    high: float | None = None
+    parts: tuple[Part, ...] = ()
+    tied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """One bar that sums to a whole, and checks that it does."""
+
+    whole: float
+    parts: tuple[Part, ...]
+    unit: str = ""
+    caption: str = ""
+    tolerance: float = 1e-6  # of the whole, for sums of rounded numbers
+
+    def __post_init__(self) -> None:
+        _check_sum(self.caption or "a composition", self.whole, self.parts, self.tolerance)
+
+
+def _check_sum(name: str, whole: float, parts: tuple[Part, ...], tolerance: float) -> None:
+    if not parts:
+        return
+    total = sum(part.value for part in parts)
+    if abs(total - whole) > tolerance * max(abs(whole), abs(total)):
+        raise ValueError(f"the parts of {name} sum to {total}, not to {whole}")
+    for part in parts:
+        _check_sum(part.name, part.value, part.parts, tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The way out: an SVG for pages, lines for screens. `reason` says why no block would do."""
+
+    caption: str
+    svg: Callable[[], str]
+    lines: Callable[[int], list[str]]
+    reason: str
+
+
+Block = (
+    Headline
+    | Section
+    | Finding
+    | Text
+    | Facts
+    | Fold
+    | Table
+    | Chart
+    | Graph
+    | Composition
+    | Picture
+)
