@@ -182,7 +182,7 @@ class Kind(StrEnum):
     LINE = "line"
     DOTS = "dots"
     STEPS = "steps"
-    BARS = "bars"  # from `base`, or on each other with `stack`; with `low` and `high`: edges of bins
+    BARS = "bars"  # from `base`, or stacked; `low` and `high` are the edges of bins
     BAND = "band"  # between low and high
     RANGES = "ranges"  # an interval for each point, with its middle
     SPANS = "spans"  # from low to high on a lane of y: timelines, with `texts` on them
@@ -288,7 +288,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a whole; its finer causes sum to it. `letter` stands for it where there is no colour.
+    """A part of a whole; its finer causes sum to it. `letter` stands for it without colour.
 
     `tone` is the name of a state (user, system, disk, lock, ...) whose colour is the same
     everywhere. Parts with `tied` cannot be told from the next one by the measurement.
