@@ -42,6 +42,7 @@ lint: $(VENV)/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@scripts/house --check
 
 docs: $(VENV)/.test
 	@echo "== Documentation"
