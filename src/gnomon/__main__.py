@@ -1,4 +1,4 @@
-"""`python -m gnomon.cli` is the same as `gnomon`."""
+"""`python -m gnomon` is the same as `gnomon`."""
 
 import sys
 
