@@ -21,7 +21,7 @@ from gnomon.messaging.model import (
     solve,
 )
 from gnomon.messaging.model.queueing import response_time
-from gnomon.studies.parker.montecarlo import play
+from gnomon_studies.parker.montecarlo import play
 
 TIMES = st.floats(1, 1e6)
 
