@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from gnomon.analysis.raytracer.supervisor import DirtRun
 from gnomon.analysis.raytracer.sweeps import BrickSweep, MissSweep, WakeComparison
-from gnomon.messaging.fitting.bootstrap import Parameter
+from gnomon.messaging.fitting import Parameter
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.messaging.model.chain import States
+from gnomon.messaging.cluster_model import States
 
 if TYPE_CHECKING:
-    from gnomon.messaging.model.chain import Speed
+    from gnomon.messaging.cluster_model import Speed
 
 
 def play(

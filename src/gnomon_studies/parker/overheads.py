@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.model import Exchange, Overheads, solve
-from gnomon.messaging.model.dirt import (
-    DEFAULT_EDGE,
-    RESPONSE_BYTES_PRINTED,
+from gnomon.messaging.cluster_model import OS_NIC, Exchange, Overheads, solve
+from gnomon.messaging.raytracer_model import (
+    DIRT_DEFAULT_EDGE,
+    DIRT_RESPONSE_PRINTED,
     Dirt,
     efficiency,
 )
-from gnomon.messaging.model.exchange import OS_NIC
-from gnomon.messaging.uln.injection import LINE_BYTES
+from gnomon.messaging.uln.network import LINE_BYTES
 from gnomon_studies.parker.needed import needed
 from gnomon_studies.verdicts import holds, within
 
@@ -58,7 +57,7 @@ def _slowdowns() -> Iterator[Row]:
             Dirt(nodes, overheads=overheads, response_bytes=size).slowdown(
                 Dirt(nodes, response_bytes=size)
             )
-            for size in (Dirt().response_bytes, RESPONSE_BYTES_PRINTED)
+            for size in (Dirt().response_bytes, DIRT_RESPONSE_PRINTED)
         )
         yield within(
             "E6",
@@ -66,7 +65,7 @@ def _slowdowns() -> Iterator[Row]:
             published,
             round(ours, 4),
             absolute=0.001 if published <= 1.12 else 0.003,
-            note=f"{printed:.4f} with the response of {RESPONSE_BYTES_PRINTED:,} bytes as printed",
+            note=f"{printed:.4f} with the response of {DIRT_RESPONSE_PRINTED:,} bytes as printed",
         )
 
 
@@ -157,7 +156,7 @@ def _programmed_io() -> Iterator[Row]:
 
 def _past_the_cache() -> Iterator[Row]:
     """Blocks that are not injected into the cache: a third of the lines is missed (L2088)."""
-    lines, miss = 2 * DEFAULT_EDGE**3 / LINE_BYTES, 50
+    lines, miss = 2 * DIRT_DEFAULT_EDGE**3 / LINE_BYTES, 50
     ours = lines / 3 * miss
     base = Dirt().exchange
     slower = solve(replace(base, run=base.run + ours), 3).cycle / solve(base, 3).cycle

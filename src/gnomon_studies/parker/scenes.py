@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gnomon.analysis.study import Scene
-from gnomon.messaging.uln import Run
-from gnomon.messaging.uln.pingpong import PING
+from gnomon.messaging.uln import ProgramRun
+from gnomon.messaging.uln.ping_pongs import PING
 
 
-def ping_scene(title: str, found: Run) -> Scene:
+def ping_scene(title: str, found: ProgramRun) -> Scene:
     """Return the part of a ping-pong that is timed, after the two nodes have met."""
     timeline = found.timeline
     start = timeline.time_of("send is called", PING)

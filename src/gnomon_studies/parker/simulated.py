@@ -11,23 +11,20 @@ from collections.abc import Iterator
 from functools import cache
 
 from gnomon.analysis.study import Curve, Curves, Row
-from gnomon.messaging.model import Overheads
-from gnomon.messaging.model.dirt import (
-    CORE_SPEEDUP,
-    HANDLER,
-    ONE_WAY,
-    RECEIVE,
-    REQUEST_BYTES,
-    RESPONSE_BYTES_USED,
-    SEND,
-    WAKE,
+from gnomon.messaging.cluster_model import OS_NIC, Overheads, Saturation
+from gnomon.messaging.raytracer_model import (
+    DIRT_CORE_SPEEDUP,
+    DIRT_HANDLER,
+    DIRT_ONE_WAY,
+    DIRT_RECEIVE,
+    DIRT_REQUEST_BYTES,
+    DIRT_RESPONSE_USED,
+    DIRT_SEND,
+    DIRT_WAKE,
     Dirt,
     response_bytes,
 )
-from gnomon.messaging.model.exchange import OS_NIC
-from gnomon.messaging.model.smt import Saturation
-from gnomon.messaging.simulator import Cluster, SimulatedRun, simulate
-from gnomon.messaging.simulator.named import load_cluster
+from gnomon.messaging.simulator import Cluster, SimulatedRun, load_cluster, simulate
 from gnomon.messaging.simulator.programs import dirt, ping_pong
 from gnomon_studies.verdicts import shape, within
 
@@ -158,7 +155,7 @@ def _simulated(
     longer wake-up always takes the same time, too.
     """
     model = Dirt(renderers=renderers, edge=edge)
-    core = HANDLER / CORE_SPEEDUP
+    core = DIRT_HANDLER / DIRT_CORE_SPEEDUP
     each = overheads.receive + overheads.notification
     law = Saturation()
     speeds = (1.0, *(law.speed(threads) for threads in range(2, _CONTEXTS + 1)))
@@ -166,23 +163,23 @@ def _simulated(
         nodes=model.nodes,
         contexts=_CONTEXTS,
         speeds=speeds,
-        latency=ONE_WAY + overheads.latency,
+        latency=DIRT_ONE_WAY + overheads.latency,
         per_byte=1.0,
     )
     layout = dirt(
         nodes=model.nodes,
         renderers=renderers,
         render_ns=model.exchange.run + overheads.send,
-        request_ns=_REQUEST_SHARE * core + RECEIVE + SEND + each + overheads.send,
+        request_ns=_REQUEST_SHARE * core + DIRT_RECEIVE + DIRT_SEND + each + overheads.send,
         response_ns=(1 - _REQUEST_SHARE) * core
-        + RECEIVE
-        + WAKE
+        + DIRT_RECEIVE
+        + DIRT_WAKE
         + each
         + (0.0 if fixed_wake else overheads.wake),
         wake_ns=overheads.wake if fixed_wake else 0.0,
         sleep_ns=overheads.sleep,
-        request_bytes=REQUEST_BYTES,
-        response_bytes=RESPONSE_BYTES_USED if edge is None else response_bytes(edge),
+        request_bytes=DIRT_REQUEST_BYTES,
+        response_bytes=DIRT_RESPONSE_USED if edge is None else response_bytes(edge),
         misses=1000,
     )
     return simulate(cluster, layout, seed=seed)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.model.dirt import Dirt
-from gnomon.messaging.model.imbalance import expected_maximum
+from gnomon.messaging.cluster_model import expected_maximum
+from gnomon.messaging.raytracer_model import Dirt
 from gnomon_studies.parker.montecarlo import play
 from gnomon_studies.verdicts import holds, shape, within
 

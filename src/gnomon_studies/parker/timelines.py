@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gnomon.analysis.study import Row, Scene
-from gnomon.messaging.uln import ULN, Descriptor, Run, Thread
-from gnomon.messaging.uln import run as run_program
-from gnomon.messaging.uln.pingpong import PING, Style, ping_pong
+from gnomon.messaging.uln import ULN, Descriptor, ProgramRun, Thread, run_programs
+from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
 from gnomon_studies.parker.scenes import ping_scene
 from gnomon_studies.verdicts import within
 
@@ -42,16 +41,16 @@ def run(seed: int) -> Iterator[Row]:  # noqa: ARG001 - nothing here is random
 def pictures(seed: int) -> list[Scene]:  # noqa: ARG001 - nothing here is random
     """Return the polled and the notified message of tables 1 and 2."""
     return [
-        ping_scene("A message that node 1 polls for, and its answer", ping_pong(Style.POLLING)),
+        ping_scene("A message that node 1 polls for, and its answer", run_ping_pong(Style.POLLING)),
         ping_scene(
             "A message that wakes the thread that waits for it, and its answer",
-            ping_pong(Style.NOTIFIED),
+            run_ping_pong(Style.NOTIFIED),
         ),
     ]
 
 
 def _table_1() -> Iterator[Row]:
-    runs = [ping_pong(Style.POLLING, late=late) for late in range(_PHASES)]
+    runs = [run_ping_pong(Style.POLLING, late=late) for late in range(_PHASES)]
     for what, published in (*_SEND, ("marked as arrived", 423), *_POLLED):
         times = [_since_send(each, what) for each in runs]
         note = "ns"
@@ -63,7 +62,7 @@ def _table_1() -> Iterator[Row]:
 
 
 def _table_2() -> Iterator[Row]:
-    found = ping_pong(Style.NOTIFIED)
+    found = run_ping_pong(Style.NOTIFIED)
     for what, published in (
         *_SEND,
         ("marked as arrived", 423),
@@ -76,10 +75,10 @@ def _table_2() -> Iterator[Row]:
 
 
 def _table_3() -> Iterator[Row]:
-    polled, notified = ping_pong(Style.POLLING), ping_pong(Style.NOTIFIED)
-    phases = [ping_pong(Style.POLLING, late=late) for late in range(_PHASES)]
+    polled, notified = run_ping_pong(Style.POLLING), run_ping_pong(Style.NOTIFIED)
+    phases = [run_ping_pong(Style.POLLING, late=late) for late in range(_PHASES)]
     latency = sum(_since_first(each) for each in phases) / len(phases)
-    threaded = ping_pong(Style.THREADED)
+    threaded = run_ping_pong(Style.THREADED)
     wake = next(mark for mark in threaded.timeline.marks if mark.what.startswith("wakes"))
     goes_on = next(mark for mark in threaded.timeline.marks if mark.what == "goes on")
     spent = next(span for span in threaded.timeline.spans if span.what == "wake_thread")
@@ -96,12 +95,12 @@ def _table_3() -> Iterator[Row]:
         yield within("E1", quantity, published, ours, absolute=1, note=note)
 
 
-def _since_send(found: Run, what: str) -> int:
+def _since_send(found: ProgramRun, what: str) -> int:
     timeline = found.timeline
     return timeline.time_of(what, PING) - timeline.time_of("send is called", PING)
 
 
-def _since_first(found: Run) -> int:
+def _since_first(found: ProgramRun) -> int:
     return _since_send(found, "receive returns") - _since_send(found, "first byte arrives")
 
 
@@ -116,5 +115,5 @@ def _receive(*, sleeping: bool) -> int:
         thread.free_note(await (thread.sleep_recv() if sleeping else thread.poll_recv()))
         return thread.get_clock() - start
 
-    time: int = run_program(program).results[0]
+    time: int = run_programs(program).results[0]
     return time

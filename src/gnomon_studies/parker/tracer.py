@@ -13,7 +13,7 @@ from gnomon.analysis.raytracer.settings import Settings
 from gnomon.analysis.raytracer.supervisor import DirtRun
 from gnomon.analysis.raytracer.sweeps import compare_wakes, sweep_bricks, sweep_misses
 from gnomon.analysis.study import Row
-from gnomon.messaging.fitting.bootstrap import Parameter
+from gnomon.messaging.fitting import Parameter
 from gnomon_studies.verdicts import shape
 
 _MEASURED = "measured on this host"

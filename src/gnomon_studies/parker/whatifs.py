@@ -6,23 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.model.dirt import (
-    RESPONSE_BYTES_PRINTED,
+from gnomon.messaging.cluster_model import OS_NIC, solve
+from gnomon.messaging.raytracer_model import (
+    DIRT_RESPONSE_PRINTED,
     BlockLaw,
     DirectResume,
     Dirt,
     best_edge,
     response_bytes,
 )
-from gnomon.messaging.model.exchange import OS_NIC
-from gnomon.messaging.model.fixed_point import solve
 from gnomon_studies.parker.needed import needed
 from gnomon_studies.verdicts import exact, within
 
 _NODES = (8, 16, 24, 32, 64, 128, 256)
 _PICKED = "the law on the edge was picked from four because it fits; the text has volumes"
-_PRINTED = Dirt(response_bytes=RESPONSE_BYTES_PRINTED)
-_AS_PRINTED = f"with a response of {RESPONSE_BYTES_PRINTED:,} bytes as printed"
+_PRINTED = Dirt(response_bytes=DIRT_RESPONSE_PRINTED)
+_AS_PRINTED = f"with a response of {DIRT_RESPONSE_PRINTED:,} bytes as printed"
 
 
 def run(seed: int) -> Iterator[Row]:  # noqa: ARG001 - nothing here is random
@@ -127,7 +126,7 @@ def _direct() -> Iterator[Row]:
         for nodes, value in zip((8, 256), ends, strict=True):
             base = Dirt(nodes, edge=edge)
             ours = _percent(base, replace(base, direct=how))
-            printed = replace(base, response_bytes=RESPONSE_BYTES_PRINTED)
+            printed = replace(base, response_bytes=DIRT_RESPONSE_PRINTED)
             other = _percent(printed, replace(printed, direct=how))
             note = "%" if edge else f"%; {other:.2f} {_AS_PRINTED}"
             yield within(

@@ -10,8 +10,7 @@ import numpy as np
 
 from gnomon.analysis.raytracer.settings import DirtError, Settings, Wakes
 from gnomon.analysis.raytracer.supervisor import DirtRun, render
-from gnomon.messaging.fitting.bootstrap import Parameter, residual_intervals
-from gnomon.messaging.fitting.misses import MissFit, fit_misses
+from gnomon.messaging.fitting import MissFit, Parameter, fit_misses, residual_intervals
 
 Advance = Callable[[], None]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.messaging.model import (
+from gnomon.messaging.cluster_model import (
     Exchange,
     ModelError,
     Overheads,
@@ -18,9 +18,9 @@ from gnomon.messaging.model import (
     communicator_chain,
     expected_maximum,
     isomorphic_chain,
+    response_time,
     solve,
 )
-from gnomon.messaging.model.queueing import response_time
 from gnomon_studies.parker.montecarlo import play
 
 TIMES = st.floats(1, 1e6)

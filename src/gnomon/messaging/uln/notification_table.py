@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gnomon.errors import StateError
-from gnomon.messaging.uln.machine import Fallback
+from gnomon.messaging.uln.machine_kinds import Fallback
 
 
 class Wake(StrEnum):

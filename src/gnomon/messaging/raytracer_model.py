@@ -12,27 +12,32 @@ import math
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from gnomon.messaging.model.exchange import Exchange, Overheads
-from gnomon.messaging.model.fixed_point import Queue, Solution, solve
-from gnomon.messaging.model.imbalance import expected_maximum
-from gnomon.messaging.model.smt import Saturation
+from gnomon.messaging.cluster_model import (
+    Exchange,
+    Overheads,
+    Queue,
+    Saturation,
+    Solution,
+    expected_maximum,
+    solve,
+)
 
 FRAMES = 110
 COMPUTE_PER_FRAME = 6.027299e9
 """Of all nodes, on the cluster (L1749)."""
-CORE_SPEEDUP = 5.53
+DIRT_CORE_SPEEDUP = 5.53
 """Of the modelled core over one of the cluster (L1021)."""
-HANDLER = 3740.0
+DIRT_HANDLER = 3740.0
 """Communicator work for each miss on the cluster (L1790)."""
-SEND, RECEIVE, WAKE = 26.0, 32.0, 2.0
-ONE_WAY = 300.0 + 45.0 + 103.0 + 5.0
+DIRT_SEND, DIRT_RECEIVE, DIRT_WAKE = 26.0, 32.0, 2.0
+DIRT_ONE_WAY = 300.0 + 45.0 + 103.0 + 5.0
 """Wire, send initiation, receive latency and wake latency (L1754)."""
-REQUEST_BYTES = 58
-RESPONSE_BYTES_USED = 3350
+DIRT_REQUEST_BYTES = 58
+DIRT_RESPONSE_USED = 3350
 """With these the published results come out (L2060)."""
-RESPONSE_BYTES_PRINTED = 3530
+DIRT_RESPONSE_PRINTED = 3530
 """The equation has these (L1764)."""
-DEFAULT_EDGE = 12
+DIRT_DEFAULT_EDGE = 12
 IMBALANCE = 0.126
 """Of frame time at 32 nodes; fitted to the four published efficiencies, the document says 13 %."""
 _VOXEL, _BLOCK_HEADER, _MESSAGE_HEADER, _PACKET_HEADER, _PAYLOAD = 2, 16, 38, 10, 1024
@@ -73,7 +78,7 @@ class Dirt:
     edge: int | None = None
     law: BlockLaw = BlockLaw.EDGE
     direct: DirectResume | None = None
-    response_bytes: float = RESPONSE_BYTES_USED
+    response_bytes: float = DIRT_RESPONSE_USED
     speeds: Saturation = field(default_factory=Saturation)
     queue: Queue = Queue.UNBOUNDED
     imbalance: float = IMBALANCE
@@ -83,24 +88,28 @@ class Dirt:
         """Misses of a renderer in a frame (L1664; the natural logarithm)."""
         total = 9154620 + 4454.49 * self.nodes + 823834 * math.log(self.renderers)
         share = total / (FRAMES * self.nodes * self.renderers)
-        growth: float = (DEFAULT_EDGE / (self.edge or DEFAULT_EDGE)) ** self.law.value
+        growth: float = (DIRT_DEFAULT_EDGE / (self.edge or DIRT_DEFAULT_EDGE)) ** self.law.value
         return share * growth
 
     @property
     def occupancy(self) -> float:
         """Nanoseconds for which a miss takes a port, at a byte a nanosecond."""
         if self.edge is None:
-            return REQUEST_BYTES + self.response_bytes
-        return REQUEST_BYTES + response_bytes(self.edge)
+            return DIRT_REQUEST_BYTES + self.response_bytes
+        return DIRT_REQUEST_BYTES + response_bytes(self.edge)
 
     @property
     def exchange(self) -> Exchange:
         """A miss: items 2 to 4 of the model, with overheads and what-if B."""
         share = self.misses * self.nodes * self.renderers
         base = Exchange(
-            run=COMPUTE_PER_FRAME / (CORE_SPEEDUP * share) + SEND,
-            handle=HANDLER / CORE_SPEEDUP + RECEIVE + SEND + RECEIVE + WAKE,
-            latency=2 * ONE_WAY + self.occupancy,
+            run=COMPUTE_PER_FRAME / (DIRT_CORE_SPEEDUP * share) + DIRT_SEND,
+            handle=DIRT_HANDLER / DIRT_CORE_SPEEDUP
+            + DIRT_RECEIVE
+            + DIRT_SEND
+            + DIRT_RECEIVE
+            + DIRT_WAKE,
+            latency=2 * DIRT_ONE_WAY + self.occupancy,
             occupancy=self.occupancy,
         )
         if self.direct is not None:

@@ -1,4 +1,8 @@
-"""Messages on the wire: packets of at most 1,024 bytes of payload, each with a CRC.
+"""The wire protocol of user-level messages: descriptors, packets, and who may write where.
+
+The sender names the address at the receiver, so that nothing is copied on the way. Software and
+network interface exchange descriptors at both ends (L443 to L470). A packet has at most 1,024
+bytes of payload and a CRC.
 
 The document gives the widths of most fields and 38 bytes for a message without payload (36 in
 one place). Chosen here so that the sum is 38: nodes have 16 bits, and the CRC of a whole
@@ -11,11 +15,192 @@ from __future__ import annotations
 
 import struct
 from binascii import crc_hqx
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
+from enum import IntEnum
 from zlib import crc32
 
-from gnomon.messaging.protocol.descriptor import Descriptor
-from gnomon.messaging.protocol.errors import ProtocolError
+from gnomon.errors import GnomonError
+
+
+class ProtocolError(GnomonError):
+    """Bytes that are no message, or a message that does not fit the wire."""
+
+
+class ProtectionError(ProtocolError):
+    """A message to or from where its sender has no right to write or read."""
+
+
+_LAYOUT = struct.Struct("<6I5Q")
+_DOORBELL_BIT, _CACHE_BIT = 0x01, 0x02
+
+
+class Doorbell(IntEnum):
+    """Whether a message wakes a thread where it arrives."""
+
+    POLL = 0
+    WAKE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A message to be sent, or one that has come; 64 bytes in memory.
+
+    Addresses named `_src` are the sender's, those named `_dest` the receiver's. Where a
+    message comes from is filled in by the network interface; at the receiver `_src`
+    addresses are zero.
+    """
+
+    dest_node_id: int = 0
+    comm_id: int = 0
+    src_node_id: int = 0
+    message_flags: int = 0
+    user_field: int = 0
+    metadata_size: int = 0
+    metadata_src: int = 0
+    metadata_dest: int = 0
+    data_size: int = 0
+    data_src: int = 0
+    data_dest: int = 0
+
+    def __post_init__(self) -> None:
+        for each, limit in zip(fields(self), (32,) * 6 + (64,) * 5, strict=True):
+            value = getattr(self, each.name)
+            if not 0 <= value < 1 << limit:
+                raise ProtocolError(
+                    f"{each.name} of a message is {value}: it has {limit} bits without a sign."
+                )
+
+    @property
+    def doorbell(self) -> Doorbell:
+        """Whether it is to wake a thread."""
+        return Doorbell.WAKE if self.message_flags & _DOORBELL_BIT else Doorbell.POLL
+
+    @property
+    def cache_hint(self) -> bool:
+        """Whether its sender wants it in the receiver's cache."""
+        return bool(self.message_flags & _CACHE_BIT)
+
+    def flagged(self, doorbell: Doorbell, *, cache_hint: bool = True) -> Descriptor:
+        """Return the descriptor with these flags."""
+        flags = (_DOORBELL_BIT if doorbell is Doorbell.WAKE else 0) | (
+            _CACHE_BIT if cache_hint else 0
+        )
+        return replace(self, message_flags=flags)
+
+    def pack(self) -> bytes:
+        """Return the descriptor as it stands in memory."""
+        return _LAYOUT.pack(*astuple(self))
+
+    @classmethod
+    def unpack(cls, content: bytes) -> Descriptor:
+        """Return the descriptor that stands in these bytes."""
+        if len(content) != _LAYOUT.size:
+            raise ProtocolError(f"a descriptor has {_LAYOUT.size} bytes, not {len(content)}.")
+        return cls(*_LAYOUT.unpack(content))
+
+
+DESCRIPTOR_BYTES = _LAYOUT.size
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An entry that the system sets up and user code cannot reach.
+
+    `nodes` are the physical nodes of the job in the order of their virtual numbers. Memory
+    from `base` to before `bounds` may be written to. With `inject` cleared no message goes
+    into the cache.
+    """
+
+    comm_id: int
+    context: int
+    base: int
+    bounds: int
+    nodes: tuple[int, ...]
+    inject: bool = True
+
+
+@dataclass(slots=True)
+class ConnectionTable:
+    """The connections of one network interface."""
+
+    node: int
+    _entries: dict[int, Connection] = field(default_factory=dict)
+
+    def add(self, connection: Connection) -> None:
+        """Set a connection up."""
+        if not 0 <= connection.comm_id < 1 << 16:
+            raise ProtectionError(f"connection {connection.comm_id} has no number of 16 bits.")
+        if connection.comm_id in self._entries:
+            raise ProtectionError(f"connection {connection.comm_id} is there already.")
+        if not 0 <= connection.base <= connection.bounds < 1 << 48:
+            raise ProtectionError("the bounds of a connection are no range of addresses.")
+        if self.node not in connection.nodes:
+            raise ProtectionError(f"node {self.node} has no part in that connection.")
+        self._entries[connection.comm_id] = connection
+
+    def remove(self, comm_id: int) -> None:
+        """Take a connection away; messages that still come for it are refused."""
+        self.find(comm_id)
+        del self._entries[comm_id]
+
+    def allow_injection(self, comm_id: int, *, allowed: bool) -> None:
+        """Set or clear the bit with which the system keeps messages out of the cache."""
+        self._entries[comm_id] = replace(self.find(comm_id), inject=allowed)
+
+    def find(self, comm_id: int) -> Connection:
+        """Return a connection by its number."""
+        found = self._entries.get(comm_id)
+        if found is None:
+            raise ProtectionError(
+                f"node {self.node} has no connection {comm_id}: establish communication first."
+            )
+        return found
+
+    def outgoing(self, descriptor: Descriptor) -> Descriptor:
+        """Check a message to be sent; returns it with the physical destination and its source."""
+        connection = self.find(descriptor.comm_id)
+        if descriptor.dest_node_id >= len(connection.nodes):
+            raise ProtectionError(
+                f"there is no node {descriptor.dest_node_id} in connection {descriptor.comm_id}: "
+                f"it has {len(connection.nodes)}, counted from 0."
+            )
+        return replace(
+            descriptor,
+            dest_node_id=connection.nodes[descriptor.dest_node_id],
+            src_node_id=connection.nodes.index(self.node),
+        )
+
+    def check_local(self, descriptor: Descriptor) -> None:
+        """Check the addresses from which a message is to be fetched."""
+        connection = self.find(descriptor.comm_id)
+        _check_range(connection, "metadata_src", descriptor.metadata_src, descriptor.metadata_size)
+        _check_range(connection, "data_src", descriptor.data_src, descriptor.data_size)
+
+    def incoming(self, descriptor: Descriptor) -> tuple[Connection, Descriptor]:
+        """Check a message that has come; returns its connection and the descriptor to deliver."""
+        if descriptor.dest_node_id != self.node:
+            raise ProtectionError(
+                f"a message for node {descriptor.dest_node_id} came to node {self.node}."
+            )
+        connection = self.find(descriptor.comm_id)
+        if descriptor.src_node_id >= len(connection.nodes):
+            raise ProtectionError(
+                f"a message of node {descriptor.src_node_id} came, which is not in the connection."
+            )
+        for name in ("metadata", "data"):
+            start, size = getattr(descriptor, f"{name}_dest"), getattr(descriptor, f"{name}_size")
+            _check_range(connection, f"{name}_dest", start, size)
+        here = connection.nodes.index(self.node)
+        return connection, replace(descriptor, dest_node_id=here, metadata_src=0, data_src=0)
+
+
+def _check_range(connection: Connection, name: str, start: int, size: int) -> None:
+    if size and not connection.base <= start <= start + size <= connection.bounds:
+        raise ProtectionError(
+            f"{name} names {size} bytes at {start:#x}, outside of what the connection may use: "
+            f"{connection.base:#x} to {connection.bounds:#x}."
+        )
+
 
 PAYLOAD_BYTES = 1024
 """Of a packet, at most."""

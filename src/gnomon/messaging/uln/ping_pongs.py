@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gnomon.messaging.protocol import Descriptor, Doorbell
-from gnomon.messaging.uln.engine import Run, run
-from gnomon.messaging.uln.machine import ULN, MachineKind
+from gnomon.messaging.uln.engine import ProgramRun, run_programs
+from gnomon.messaging.uln.machine_kinds import ULN, MachineKind
 
 if TYPE_CHECKING:
     from gnomon.messaging.uln.programming import Thread, ThreadHandle
@@ -31,14 +31,14 @@ class Style(StrEnum):
     THREADED = "receive thread"
 
 
-def ping_pong(style: Style, machine: MachineKind = ULN, late: int = 0) -> Run:
+def run_ping_pong(style: Style, machine: MachineKind = ULN, late: int = 0) -> ProgramRun:
     """Run a ping-pong; node A's result is the round trip in nanoseconds.
 
     `late` nanoseconds more before the ping move it against the other side's polls.
     """
     doorbell = Doorbell.POLL if style is Style.POLLING else Doorbell.WAKE
     node_a = _threaded_node_a if style is Style.THREADED else _node_a
-    return run(
+    return run_programs(
         partial(node_a, doorbell=doorbell, late=late),
         partial(_node_b, doorbell=doorbell),
         machine=machine,

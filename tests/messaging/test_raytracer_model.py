@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from gnomon.messaging.model import Overheads, Queue
-from gnomon.messaging.model.dirt import (
-    RESPONSE_BYTES_PRINTED,
+from gnomon.messaging.cluster_model import OS_NIC, Overheads, Queue
+from gnomon.messaging.raytracer_model import (
+    DIRT_RESPONSE_PRINTED,
     BlockLaw,
     DirectResume,
     Dirt,
     best_edge,
     efficiency,
 )
-from gnomon.messaging.model.exchange import OS_NIC
 
 
 def slowdown(nodes: int = 32, **overheads: float) -> float:
@@ -50,7 +49,7 @@ def test_published_slowdowns(published: float, nodes: int, overheads: dict[str, 
 
 
 def test_the_printed_response_does_not_give_the_published_results() -> None:
-    base = Dirt(response_bytes=RESPONSE_BYTES_PRINTED)
+    base = Dirt(response_bytes=DIRT_RESPONSE_PRINTED)
     slow = replace(base, overheads=Overheads(notification=1000))
     assert slow.slowdown(base) == pytest.approx(1.035, abs=0.001)
 

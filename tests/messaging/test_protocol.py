@@ -19,9 +19,9 @@ from gnomon.messaging.protocol import (
     ProtectionError,
     ProtocolError,
     encode,
+    packet_count,
     wire_bytes,
 )
-from gnomon.messaging.protocol.packets import packet_count
 
 parts = st.binary(max_size=3000)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gnomon.messaging.cluster_model import Saturation, expected_maximum
 from gnomon.messaging.fitting import (
     MeasurementError,
     fit_imbalance,
@@ -14,7 +15,6 @@ from gnomon.messaging.fitting import (
     fit_saturation,
     read_columns,
 )
-from gnomon.messaging.model import Saturation, expected_maximum
 
 TABLE_4 = [0.778, 1.36, 1.67, 2.00, 1.95, 2.35, 2.24, 2.39]
 
