@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.events.planner.plan import as_requests, plan
+from gnomon.events.planner.pmu import route
 from gnomon.events.planner.reasons import diagnose, remedies
-from gnomon.events.planner.units import route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
