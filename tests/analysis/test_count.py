@@ -8,7 +8,7 @@ import pytest
 
 import gnomon as gn
 from gnomon.errors import CommandError, UnknownEventError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.recording.model import Reading, RunInfo, Status
 
 

@@ -14,7 +14,7 @@ import gnomon
 from gnomon import errors
 from gnomon.cli import COMMANDS
 from gnomon.cli.convert import EXPORTS
-from gnomon.events.model import Kind
+from gnomon.events.event import Kind
 from gnomon.events.syntax import _LETTERS
 from gnomon.recording.exporters import FORMATS as EXPORTED
 from gnomon.recording.exporters.gnomon_csv import COLUMNS

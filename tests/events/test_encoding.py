@@ -28,7 +28,7 @@ from gnomon.events.encoding import (
     term_text,
     terms_of,
 )
-from gnomon.events.model import Fields, PerfEncoding
+from gnomon.events.event import Fields, PerfEncoding
 
 if TYPE_CHECKING:
     from pathlib import Path

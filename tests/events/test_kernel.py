@@ -9,8 +9,8 @@ import pytest
 
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
 from gnomon.events import tracepoints
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 from gnomon.events.kernel import KernelCatalogue
-from gnomon.events.model import Event, Kind, PerfEncoding, Scope
 from gnomon.events.syntax import parse_events
 
 MakePmu = Callable[[str, int, Mapping[str, str]], Path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import (
+from gnomon.events.event import (
     Constraint,
     Event,
     Fields,

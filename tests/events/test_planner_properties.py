@@ -10,7 +10,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Constraint, Event, Fields, Modifiers, Request
+from gnomon.events.event import Constraint, Event, Fields, Modifiers, Request
 from gnomon.events.planner import Counter, Pmu, Watchdog, explain_fit, plan
 from gnomon.events.planner.graphs import colour_edges, transport
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError
-from gnomon.events.model import Event, Group, Kind, Modifiers, Request
+from gnomon.events.event import Event, Group, Kind, Modifiers, Request
 from gnomon.events.planner import Plan, Pmu, plan
 from gnomon.events.registers import Virtual64
 from gnomon.recording.model import Provenance, Reading, Status

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.instrument import multiplex
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.multiplex import TurnTaking

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Scope
+from gnomon.events.event import Scope
 from gnomon.events.tomlfile import DefinitionError
 from gnomon.machines import load_machine, machine_names, parse_machine
 from gnomon.machines.ledger import Mode

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Modifiers, Request
+from gnomon.events.event import Modifiers, Request
 from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import Code
 from gnomon.machines.pmu.recipes import evaluate

@@ -16,7 +16,7 @@ from gnomon.errors import (
     UnknownEventError,
     UsageError,
 )
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.machines.model import Machine
 from gnomon.machines.operations import Code

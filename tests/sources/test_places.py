@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import Event, Scope
+from gnomon.events.event import Event, Scope
 from gnomon.recording.model import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gnomon.errors import GnomonError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.sysfs import Pmu
 from gnomon.events.tracepoints import tracefs
 from gnomon.sources import local_sources

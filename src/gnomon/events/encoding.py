@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gnomon.errors import NotSupportedError, UsageError
-from gnomon.events.model import Fields, PerfEncoding
+from gnomon.events.event import Fields, PerfEncoding
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import NotSupportedError, UnknownEventError, UsageError
+from gnomon.events.event import Event
 from gnomon.events.kernel import KernelCatalogue
-from gnomon.events.model import Event
 from gnomon.events.sysfs import DEVICES, Pmu
 
 if TYPE_CHECKING:

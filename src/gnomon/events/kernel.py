@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
 from gnomon.events import generic, tracepoints
-from gnomon.events.model import Event
+from gnomon.events.event import Event
 from gnomon.events.sysfs import DEVICES, Pmu, core_pmus, read_pmus
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})")

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Scope
+from gnomon.events.event import Event, Scope
 from gnomon.events.names import NameIndex
 from gnomon.events.planner import Pmu
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gnomon.errors import NotPermittedError, NotSupportedError
+from gnomon.events.event import Event, Kind, PerfEncoding
 from gnomon.events.generic import TRACEPOINT_TYPE
-from gnomon.events.model import Event, Kind, PerfEncoding
 
 _PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 

@@ -20,8 +20,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gnomon.errors import NotPermittedError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Event, Group, Kind, Request
-from gnomon.events.portable import ask
+from gnomon.events.event import Event, Group, Kind, Request
+from gnomon.events.syntax import ask
 from gnomon.instrument import synthetic
 from gnomon.instrument.counts import Count, Totals, computed, scaled, since
 from gnomon.instrument.multiplex import TurnTaking

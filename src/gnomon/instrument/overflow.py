@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gnomon.errors import GnomonError, NotSupportedError
-from gnomon.events.model import Kind, Request
+from gnomon.events.event import Kind, Request
 from gnomon.instrument.thresholds import ON_COUNTERS, check_threshold, default_threshold
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Command, Process, Source, Target

@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from gnomon.errors import StateError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.overflow import Overflow
 from gnomon.instrument.symbols import AddressSpace

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from gnomon import _native
-from gnomon.events.model import Event, Kind, Scope
+from gnomon.events.event import Event, Kind, Scope
 
 TIME = Event(
     "time",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Kind, Request
+from gnomon.events.event import Event, Kind, Request
 
 # About a thousand overflows a second of what a busy core does; primes are looked up from
 # these, so that no loop of the program keeps step with them.

@@ -7,8 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.collection import Collection
 from gnomon.events.tomlfile import (
+    Collection,
     Section,
     parse_definitions,
     suggestion,

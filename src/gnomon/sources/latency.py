@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Group, Modifiers, Request, Scope
+from gnomon.events.event import Group, Modifiers, Request, Scope
 from gnomon.sources.sampling import Sampling
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
 from gnomon.sources.base import (
     Command,

@@ -15,7 +15,7 @@ from typing import Any
 
 from gnomon import _native, count
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 from gnomon.events.registers import Virtual64
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet

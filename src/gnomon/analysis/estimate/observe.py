@@ -26,7 +26,7 @@ from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.analysis.estimate.state import State
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.recording.model import RunInfo
 from gnomon.sources import find_source

@@ -13,7 +13,7 @@ from gnomon.events.planner.reasons import diagnose, remedies
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gnomon.events.model import Event, Request
+    from gnomon.events.event import Event, Request
     from gnomon.events.planner.plan import Batch, Seat
     from gnomon.events.planner.pmu import Pmu
 

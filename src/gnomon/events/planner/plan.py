@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import Event, Request
+from gnomon.events.event import Event, Request
 from gnomon.events.planner.bounds import Bound, make_problem, settle_anchors
 from gnomon.events.planner.pmu import Counter, Pmu, route
 from gnomon.events.planner.reasons import diagnose, join, modes_of, plural
@@ -22,7 +22,6 @@ from gnomon.events.planner.solver import solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
 
 _T = TypeVar("_T")
 

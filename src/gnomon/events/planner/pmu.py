@@ -10,13 +10,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Kind
+from gnomon.events.event import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gnomon.events.model import Event, Request
-
+    from gnomon.events.event import Event, Request
 
 FIXED = 64
 """Counter sets are bit sets: general counter n is bit n, fixed counter n is bit FIXED + n."""

@@ -22,10 +22,9 @@ from gnomon.events.planner.seating import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gnomon.events.model import Request
+    from gnomon.events.event import Request
     from gnomon.events.planner.pmu import Pmu
     from gnomon.events.planner.seating import Need
-
 
 WATCHDOG_REMEDY = "switch the watchdog off (sysctl kernel.nmi_watchdog=0)"
 SMT_REMEDY = (

@@ -14,7 +14,7 @@ from gnomon.events.planner.pmu import FIXED, GENERAL_MASK, indices
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gnomon.events.model import Request
+    from gnomon.events.event import Request
     from gnomon.events.planner.pmu import Pmu
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from gnomon.events.model import Constraint, Event, Fields, Kind, Scope
+from gnomon.events.event import Constraint, Event, Fields, Kind, Scope
 from gnomon.events.names import NameIndex
 from gnomon.machines.ledger import ALL_MODES, Mode
 from gnomon.machines.program import Observed

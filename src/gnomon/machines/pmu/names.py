@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.events.collection import Collection
+from gnomon.events.tomlfile import Collection
 
 PMUS = Collection("PMU", "gnomon.machines", "pmus")
 

@@ -12,7 +12,7 @@ from gnomon.machines.ledger import ALL_MODES, Mode
 from gnomon.machines.pmu.model import Pmu, PmuEvent, Unit
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Modifiers
+    from gnomon.events.event import Modifiers
 
 _LETTERS = {Mode.USER: "u", Mode.SUPERVISOR: "k", Mode.HYPERVISOR: "h"}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gnomon.events.model import Scope
+from gnomon.events.event import Scope
 from gnomon.machines.counts import count_names
 from gnomon.machines.ledger import ALL_MODES, CLASSES, ledger_names
 from gnomon.machines.program import Observed

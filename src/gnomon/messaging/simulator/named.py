@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.events.collection import Collection
-from gnomon.events.tomlfile import Section, nearest
+from gnomon.events.tomlfile import Collection, Section, nearest
 from gnomon.machines.fields import number
 from gnomon.messaging.simulator import programs
 from gnomon.messaging.simulator.cluster import LARGEST_NODES, Cluster, ClusterError

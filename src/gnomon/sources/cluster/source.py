@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, UsageError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.machines.pmu.programming import modes_of, why_not
 from gnomon.messaging.simulator import simulate
 from gnomon.messaging.simulator.named import build_program, load_cluster

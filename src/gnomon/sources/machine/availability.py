@@ -20,7 +20,7 @@ from gnomon.sources.machine.runs import ExecutionRun
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.events.model import Request
+    from gnomon.events.event import Request
     from gnomon.machines.model import Machine
     from gnomon.machines.pmu.model import PmuEvent
     from gnomon.machines.pmu.programming import Programmed

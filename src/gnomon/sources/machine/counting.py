@@ -16,7 +16,7 @@ from gnomon.sources.machine.admission import programme
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Group, Request
+    from gnomon.events.event import Group, Request
     from gnomon.machines.ledger import Ledger
     from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Counted

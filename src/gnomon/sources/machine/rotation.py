@@ -12,7 +12,7 @@ from gnomon.sources.base import Turn
 from gnomon.sources.machine.counting import MachineCounting
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Group
+    from gnomon.events.event import Group
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Bench

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Scope
+from gnomon.events.event import Scope
 from gnomon.machines.execution import Execution
 from gnomon.machines.ledger import ALL_MODES
 from gnomon.machines.pmu.recipes import absent, evaluate, recipe

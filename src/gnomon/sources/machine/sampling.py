@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.errors import NotSupportedError, StateError, UsageError
-from gnomon.events.model import Scope
+from gnomon.events.event import Scope
 from gnomon.machines.lowering import TICKS_PER_CYCLE, ns_of_ticks
 from gnomon.machines.memory import Place as Origin
 from gnomon.machines.pmu.bank import Bank

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Group, PerfEncoding, Request
+from gnomon.events.event import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.machines.pmu.description import load_pmu

@@ -17,7 +17,7 @@ from gnomon.errors import (
     StateError,
     UsageError,
 )
-from gnomon.events.model import Group, Kind, Request
+from gnomon.events.event import Group, Kind, Request
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Group, Kind, Request
+from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Command, Snapshot, Target
 from gnomon.sources.host import Host

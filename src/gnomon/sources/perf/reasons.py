@@ -6,7 +6,7 @@ import errno
 import os
 from dataclasses import dataclass
 
-from gnomon.events.model import Event, Kind
+from gnomon.events.event import Event, Kind
 from gnomon.recording.model import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.events.host import HostCatalogue
-from gnomon.events.model import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.model import Provenance
 from gnomon.sources.base import Availability, Target

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gnomon.errors import CommandError, GnomonError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Group, Kind, Request
+from gnomon.events.event import Group, Kind, Request
 from gnomon.recording.model import Reading, Status
 from gnomon.sources.base import Closing, Command, Snapshot
 from gnomon.sources.launch import Subject

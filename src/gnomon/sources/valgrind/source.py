@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon.errors import UnknownEventError, UsageError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.events.names import NameIndex
 from gnomon.events.planner import Plan, plan_together
 from gnomon.recording.model import Provenance
