@@ -10,7 +10,7 @@ from gnomon.analysis.summary import CountResult, summarise
 from gnomon.errors import UsageError
 from gnomon.events.event import Event, Kind
 from gnomon.events.syntax import ask
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 from .readings import counted, missing
 

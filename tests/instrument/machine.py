@@ -14,7 +14,7 @@ from gnomon.errors import NotSupportedError, StateError, UnknownEventError
 from gnomon.events.event import Event, Group, Kind, Modifiers, Request
 from gnomon.events.planner import Plan, Pmu, plan
 from gnomon.events.registers import Virtual64
-from gnomon.recording.model import Provenance, Reading, Status
+from gnomon.recording.contents import Provenance, Reading, Status
 from gnomon.sources.base import Availability, Snapshot, Target, Verdict
 
 NAMES = ("alpha", "beta", "gamma", "delta")

@@ -12,7 +12,7 @@ from gnomon.events.event import Request
 from gnomon.instrument import multiplex
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.multiplex import TurnTaking
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Thread
 
 from .machine import NAMES, Machine, Rate

@@ -15,7 +15,7 @@ import pytest
 from gnomon import _native
 from gnomon.events.event import Event, Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import Reading
+from gnomon.recording.contents import Reading
 from gnomon.sources.base import Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource

@@ -14,7 +14,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import Code
 from gnomon.machines.pmu.recipes import evaluate
 from gnomon.machines.program import Observed
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 

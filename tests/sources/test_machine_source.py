@@ -21,7 +21,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.machines.model import Machine
 from gnomon.machines.operations import Code
 from gnomon.machines.signals import SignalRun, load_signal
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread, Verdict
 from gnomon.sources.machine import MachineSource
 from gnomon.sources.measure import measure

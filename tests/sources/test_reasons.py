@@ -10,7 +10,7 @@ import pytest
 
 from gnomon.events import generic
 from gnomon.events.event import Event, Kind, Scope
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf.reasons import explain

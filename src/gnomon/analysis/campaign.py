@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gnomon.events.event import Group
-from gnomon.recording.model import EventInfo, Reading, RunInfo
+from gnomon.recording.contents import EventInfo, Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.sources.measure import measure
 

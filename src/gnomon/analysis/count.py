@@ -11,7 +11,7 @@ from gnomon.analysis.summary import CountResult, EventCount, Tally
 from gnomon.errors import UsageError
 from gnomon.events.event import Group, Kind
 from gnomon.events.syntax import Asked, ask
-from gnomon.recording.model import Provenance, Reading, RunInfo
+from gnomon.recording.contents import Provenance, Reading, RunInfo
 from gnomon.sources import find_source, source_of
 from gnomon.sources.base import Command, Source, Target, preset_table
 from gnomon.sources.measure import Measurement, Sink, measure

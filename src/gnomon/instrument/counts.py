@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 
 if TYPE_CHECKING:
     from gnomon.events.presets import Available

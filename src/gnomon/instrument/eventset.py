@@ -26,7 +26,7 @@ from gnomon.instrument import synthetic
 from gnomon.instrument.counts import Count, Totals, computed, scaled, since
 from gnomon.instrument.multiplex import TurnTaking
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Counting, Source, Target, Thread, preset_table
 
 if TYPE_CHECKING:

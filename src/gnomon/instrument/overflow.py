@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.events.event import Kind, Request
 from gnomon.instrument.thresholds import ON_COUNTERS, check_threshold, default_threshold
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Process, Source, Target
 from gnomon.sources.sampling import CanSample, Sampler, Sampling
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 from gnomon.events.event import Event, Group, Request
 from gnomon.events.syntax import PREFIX
 from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
-from gnomon.recording.model import Provenance, Reading
+from gnomon.recording.contents import Provenance, Reading
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan

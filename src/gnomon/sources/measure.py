@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Protocol
 
 from gnomon.events.event import Group, Request
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status
 from gnomon.sources.base import (
     Command,
     Counting,

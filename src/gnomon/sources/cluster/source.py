@@ -14,7 +14,7 @@ from gnomon.events.event import Event, Group, Request
 from gnomon.machines.pmu.programming import modes_of, why_not
 from gnomon.messaging.simulator import simulate
 from gnomon.messaging.simulator.named import build_program, load_cluster
-from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster.events import cluster_pmu, counted
 from gnomon.sources.cluster.run import ClusterRun

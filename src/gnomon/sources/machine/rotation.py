@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.machines.pmu.bank import Bank, Counted
 from gnomon.machines.pmu.programming import ToldTurns, misfit
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Turn
 from gnomon.sources.machine.counting import MachineCounting
 

@@ -15,7 +15,7 @@ from gnomon.machines.description import load_machine
 from gnomon.machines.model import Machine
 from gnomon.machines.pmu.description import load_pmu
 from gnomon.machines.pmu.model import Unit
-from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
 from gnomon.sources.machine.naming import find_event

@@ -18,7 +18,7 @@ from gnomon.errors import (
     UsageError,
 )
 from gnomon.events.event import Group, Kind, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.launch import Subject

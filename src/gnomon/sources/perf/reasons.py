@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 
 from gnomon.events.event import Event, Kind
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host
 

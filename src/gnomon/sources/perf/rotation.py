@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
 from gnomon.events.event import Group, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Target, Turn
 from gnomon.sources.perf.counting import PerfCounting, Slot
 
