@@ -17,8 +17,8 @@ from gnomon.errors import RecordingError, UsageError
 from gnomon.recording import Recording, RecordingWriter, export, import_file
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
-from .. import helpers
-from ..helpers import EVENTS, PROVENANCE, make_readings, write
+from . import helpers
+from .helpers import EVENTS, PROVENANCE, make_readings, write
 
 READINGS = [
     Reading(5, "cycles", "cpu/0", 7, 10, 10, Status.COUNTED),
