@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gnomon.events.syntax import parse_events
-from gnomon.instrument.multiplex import TurnTaking
+from gnomon.instrument.counts import TurnTaking
 from gnomon.machines.execution import RunOptions
 from gnomon.machines.workloads import build, parse_workload
 from gnomon.recording.contents import Status
