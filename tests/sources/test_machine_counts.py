@@ -12,7 +12,7 @@ from gnomon.errors import NotSupportedError
 from gnomon.events.event import Modifiers, Request
 from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import Code
-from gnomon.machines.pmu.recipes import evaluate
+from gnomon.machines.pmu.events import evaluate
 from gnomon.machines.program import Observed
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command

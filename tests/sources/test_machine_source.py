@@ -18,7 +18,7 @@ from gnomon.errors import (
 )
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.machines.operations import Code
 from gnomon.machines.signals import SignalRun, load_signal
 from gnomon.recording.contents import Status

@@ -20,7 +20,7 @@ from gnomon.sources.sampling import Sampling
 
 if TYPE_CHECKING:
     from gnomon.events.sysfs import Pmu as SysfsPmu
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.sources.base import Source
 
 _LOADS, _AUXILIARY = "mem-loads", "mem-loads-aux"

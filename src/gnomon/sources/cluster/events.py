@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gnomon.events.event import Scope
-from gnomon.machines.pmu.model import Pmu, PmuEvent, Unit
+from gnomon.machines.pmu.events import Pmu, PmuEvent, Unit
 
 _PS_IN_NS = 1000
 

@@ -24,7 +24,7 @@ from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
 
 PREFIX = "program:"
 

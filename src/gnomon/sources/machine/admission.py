@@ -10,7 +10,7 @@ from gnomon.sources.machine.naming import find_event
 
 if TYPE_CHECKING:
     from gnomon.events.event import Modifiers, Request
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.sources.machine.runs import Run
 
 
