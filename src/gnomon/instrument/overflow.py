@@ -134,11 +134,6 @@ class OverflowWatch:
         """The events whose counting this watch does itself."""
         return frozenset(self._sampled)
 
-    @property
-    def by_timer(self) -> frozenset[str]:
-        """The events that only a timer watches."""
-        return frozenset(self._timed)
-
     def start(self) -> None:
         """Begin to watch."""
         for watched in self._sampled.values():

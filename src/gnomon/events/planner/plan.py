@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from gnomon.errors import GnomonError, UsageError
+from gnomon.errors import UsageError
 from gnomon.events.event import Event, Request
 from gnomon.events.planner.bounds import Bound, make_problem, settle_anchors
 from gnomon.events.planner.pmu import Counter, Pmu, route
@@ -85,22 +85,6 @@ class Plan:
     def minimal(self) -> bool:
         """Whether the number of batches is proved to be the least possible."""
         return len(self.batches) == self.lower_bound
-
-    def batch_of(self, request: Request) -> int:
-        """Return the position of the first batch that counts a request."""
-        for position, batch in enumerate(self.batches):
-            if request in batch.requests:
-                return position
-        raise UsageError(f"{request.label} is in no batch of this plan")
-
-    def require_all(self) -> Plan:
-        """Return the plan itself, or raise an error that names what it could not place."""
-        if self.unplaceable:
-            lines = [f"{miss.request.label}: {miss.reason}" for miss in self.unplaceable]
-            raise GnomonError(
-                f"{plural(len(lines), 'event')} cannot be counted:\n  " + "\n  ".join(lines)
-            )
-        return self
 
     def explain(self) -> str:
         """Return the plan in a few sentences: how many batches, why, and what is missing."""
