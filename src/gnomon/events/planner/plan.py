@@ -4,7 +4,8 @@ Events that share counters by turns are only sampled in time. A plan avoids that
 program is run once for each batch, and every counter of a batch covers the whole run
 (Sterz, section 3.1). Each batch carries the counter of each of its events, which anyone
 can check, and the plan carries a bound that no plan can go below. Each unit is planned
-by itself, then the units are put side by side.
+by itself, then the units are put side by side. `explain_fit` tells whether events fit
+into one set, and if not, what stands in the way.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gnomon.errors import UsageError
 from gnomon.events.event import Event, Request
 from gnomon.events.planner.bounds import Bound, make_problem, settle_anchors
 from gnomon.events.planner.pmu import Counter, Pmu, route
-from gnomon.events.planner.reasons import diagnose, join, modes_of, plural
+from gnomon.events.planner.reasons import diagnose, join, modes_of, plural, remedies
 from gnomon.events.planner.seating import Need, Placed, need_of, seat, watchdog_of
 from gnomon.events.planner.solver import solve
 
@@ -161,6 +162,68 @@ def as_requests(things: Iterable[Request | Event]) -> tuple[Request, ...]:
             raise UsageError(f"cannot plan {thing!r}: it is neither an event nor a request")
         found.append(Request(thing) if isinstance(thing, Event) else thing)
     return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether events can be counted together: a seating if so, else the reasons.
+
+    `remedies` would make them fit; `batches` is how many runs count them as things are,
+    0 when some cannot be counted at all.
+    """
+
+    requests: tuple[Request, ...]
+    batch: Batch | None
+    reasons: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    batches: int = 1
+
+    @property
+    def fits(self) -> bool:
+        """Whether all events can be counted together."""
+        return self.batch is not None
+
+    def __bool__(self) -> bool:
+        return self.fits
+
+    @property
+    def text(self) -> str:
+        """The answer as sentences, one a line."""
+        several = len(self.requests) > 1
+        if self.batch is not None:
+            head = "These events fit together" if several else "This event can be counted"
+            return f"{head}: {', '.join(map(_seat_text, self.batch.seats))}."
+        head = "These events do not fit together:" if several else "This event cannot be counted:"
+        lines = [head, *(f"  - {reason}." for reason in self.reasons)]
+        lines += [f"Remedy: {remedy}." for remedy in self.remedies]
+        if self.batches:
+            lines.append(f"As they are, {self.batches} batches count all of them.")
+        return "\n".join(lines)
+
+
+def explain_fit(events: Iterable[Request | Event], *pmus: Pmu) -> Fit:
+    """Tell whether events fit together in one set on these units, and why if they do not."""
+    requests = as_requests(events)
+    if not requests:
+        raise UsageError("there are no events to fit together")
+    routed = route(requests, pmus)
+    reasons = [f"{request.label}: {why}" for request, why in routed.lost]
+    cures: list[str] | None = [] if routed.lost else None
+    for pmu, found in routed.units:
+        if not pmu.unlimited and (why := diagnose(found, pmu)):
+            reasons += why
+            helpful = remedies(found, pmu)
+            # A change to the machine helps only if it helps on every unit that is short.
+            cures = helpful if cures is None else [cure for cure in cures if cure in helpful]
+    whole = plan(requests, *pmus)
+    if not reasons:
+        return Fit(requests, whole.batches[0])
+    batches = 0 if whole.unplaceable else len(whole.batches)
+    return Fit(requests, None, tuple(reasons), tuple(cures or ()), batches)
+
+
+def _seat_text(seat: Seat) -> str:
+    return f"{seat.request.label} on {seat.counter}" if seat.counter else seat.request.label
 
 
 def _merge(units: Sequence[UnitPlan], position: int, order: dict[Request, int]) -> Batch:

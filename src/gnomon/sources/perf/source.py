@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.events.catalogue import HostCatalogue
 from gnomon.events.event import Event, Group, Kind, Request
-from gnomon.events.host import HostCatalogue
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Target
