@@ -8,8 +8,8 @@ import pytest
 
 import gnomon as gn
 from gnomon.errors import CommandError, UnknownEventError, UsageError
-from gnomon.events.model import Request
-from gnomon.recording.model import Reading, RunInfo, Status
+from gnomon.events.event import Request
+from gnomon.recording.contents import Reading, RunInfo, Status
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from gnomon import _native
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.base import Command, Source, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf import PerfSource

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.base import Verdict
 
 from .case import Bench, SourceCase

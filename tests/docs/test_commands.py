@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.cli import COMMANDS
-from gnomon.events.portable import ask
+from gnomon.events.syntax import ask
 from gnomon.sources import source_of
 
 from .commands import gnomon_commands, parse, parser_of

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gnomon.errors import RecordingError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.perf import PerfSource
 
 from .pages import PAGES, REPOSITORY, Example, blocks, examples, name_of

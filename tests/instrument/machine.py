@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError
-from gnomon.events.model import Event, Group, Kind, Modifiers, Request
+from gnomon.events.event import Event, Group, Kind, Modifiers, Request
 from gnomon.events.planner import Plan, Pmu, plan
-from gnomon.events.registers import Virtual64
-from gnomon.recording.model import Provenance, Reading, Status
+from gnomon.machines.pmu.bank import Virtual64
+from gnomon.recording.contents import Provenance, Reading, Status
 from gnomon.sources.base import Availability, Snapshot, Target, Verdict
 
 NAMES = ("alpha", "beta", "gamma", "delta")

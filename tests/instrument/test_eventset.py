@@ -17,7 +17,7 @@ from gnomon.errors import (
     UsageError,
 )
 from gnomon.instrument.eventset import EventSet, State, Values
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Thread
 from gnomon.sources.perf import PerfSource
 

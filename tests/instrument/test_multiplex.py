@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gnomon.events.model import Request
-from gnomon.instrument import multiplex
+from gnomon.events.event import Request
+from gnomon.instrument import counts
+from gnomon.instrument.counts import TurnTaking
 from gnomon.instrument.eventset import EventSet
-from gnomon.instrument.multiplex import TurnTaking
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Thread
 
 from .machine import NAMES, Machine, Rate
@@ -89,7 +89,7 @@ def test_after_a_reset_an_event_without_a_turn_is_missing_again() -> None:
 
 
 def test_a_thread_looks_at_the_turns_while_they_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiplex, "_PERIOD", 0.0001)
+    monkeypatch.setattr(counts, "_PERIOD", 0.0001)
     generator = np.random.default_rng(1)
     noise = generator.poisson(1000, size=100_000)
     machine = Machine(counters=2, rate=lambda name, number: int(noise[number]))

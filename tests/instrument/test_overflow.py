@@ -11,7 +11,7 @@ import pytest
 
 from gnomon import _native
 from gnomon.errors import NotPermittedError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.instrument.eventset import EventSet, State
 from gnomon.instrument.overflow import Overflow, OverflowPlan
 from gnomon.sources.base import Target

@@ -13,7 +13,7 @@ import pytest
 
 from gnomon.events import generic
 from gnomon.events.encoding import term_text
-from gnomon.events.model import Constraint, Event, PerfEncoding
+from gnomon.events.event import Constraint, Event, PerfEncoding
 from gnomon.events.names import NameIndex
 from gnomon.events.planner import Pmu, plan
 from gnomon.events.presets import known_presets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.errors import NotSupportedError, StateError
-from gnomon.events.portable import ask
+from gnomon.events.syntax import ask
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow
 from gnomon.instrument.profile import profile

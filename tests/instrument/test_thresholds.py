@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Kind, Request
+from gnomon.events.event import Event, Kind, Request
+from gnomon.instrument.counts import SYNTHETIC
 from gnomon.instrument.eventset import EventSet
-from gnomon.instrument.synthetic import SYNTHETIC
-from gnomon.instrument.thresholds import check_threshold, default_threshold, next_prime
+from gnomon.instrument.overflow import check_threshold, default_threshold, next_prime
 from gnomon.sources.perf import PerfSource
 
 from .machine import Machine

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import OPERATION, Code, fixed_feed
 from gnomon.machines.program import Observed, Program

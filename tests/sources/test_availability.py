@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.events import generic
-from gnomon.events.model import Event, Kind, PerfEncoding, Request
+from gnomon.events.event import Event, Kind, PerfEncoding, Request
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.perf import PerfSource, availability
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gnomon.analysis.latency.measure import count_sweeps
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 from gnomon.events.sysfs import read_pmus
 from gnomon.machines.loads import LoadRun
 from gnomon.sources.base import Command, Process

@@ -13,7 +13,7 @@ from gnomon.analysis.count import count
 from gnomon.errors import GnomonError
 from gnomon.instrument.profile import profile
 from gnomon.machines.tracing.compiler import compiler_command
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 

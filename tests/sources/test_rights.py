@@ -17,7 +17,7 @@ import ctypes, difflib, json, os, platform, sys, threading
 from gnomon import _native
 from gnomon.errors import GnomonError
 from gnomon.events import generic
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Command, Cpus, Process, Thread
 from gnomon.sources.perf import PerfSource

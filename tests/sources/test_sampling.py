@@ -9,7 +9,7 @@ import pytest
 
 from gnomon import _native
 from gnomon.errors import CommandError, GnomonError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread
 from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.sampling import PerfSampler

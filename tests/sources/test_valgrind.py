@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import CommandError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources import find_source, source_of
 from gnomon.sources.base import Command, Cpus, Process, Snapshot, Target, Thread, Verdict
 from gnomon.sources.valgrind import ValgrindSource

@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.analysis.latency import LatencyBin, LatencyResult, Mode, Reference
 from gnomon.analysis.latency.peaks import find_peaks
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon_studies import Verdict, carry_out, load_study
 from gnomon_studies.sterz import local_loads, remote_loads
 

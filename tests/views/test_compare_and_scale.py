@@ -11,7 +11,7 @@ import pytest
 from gnomon.analysis.compare import Comparison, compare_tables
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.scaling import Scaling, scale_table
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 from gnomon.views.compare import comparison_as_json, format_ratio, print_comparison
 from gnomon.views.scale import print_scaling, scaling_as_json
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gnomon.events.model import Group
-from gnomon.recording.model import EventInfo, Reading, RunInfo
+from gnomon.events.event import Group
+from gnomon.recording.contents import EventInfo, Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.sources.measure import measure
 
@@ -53,7 +53,7 @@ def prepare(
     source: Source | None, events: str | None, commands: Sequence[Command]
 ) -> tuple[Source, Sequence[Group]]:
     """Return the source and what to count; raises where a command cannot be measured."""
-    from gnomon.events.portable import ask
+    from gnomon.events.syntax import ask
 
     if source is None:
         from gnomon.sources.perf import PerfSource

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from gnomon.analysis.summary import CountResult, EventCount, Tally
 from gnomon.errors import UsageError
-from gnomon.events.model import Group, Kind
-from gnomon.events.portable import Asked, ask
-from gnomon.recording.model import Provenance, Reading, RunInfo
+from gnomon.events.event import Group, Kind
+from gnomon.events.syntax import Asked, ask
+from gnomon.recording.contents import Provenance, Reading, RunInfo
 from gnomon.sources import find_source, source_of
 from gnomon.sources.base import Command, Source, Target, preset_table
 from gnomon.sources.measure import Measurement, Sink, measure

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gnomon.errors import GnomonError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
+from gnomon.events.kernel import tracefs
 from gnomon.events.sysfs import Pmu
-from gnomon.events.tracepoints import tracefs
 from gnomon.sources import local_sources
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.host import Host

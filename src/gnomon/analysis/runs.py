@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.analysis.summary import summarise
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording

@@ -34,7 +34,7 @@ from gnomon.cli.counting import (
     counting_target,
     with_ending,
 )
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.measure import Sink
 from gnomon.units import parse_duration
 

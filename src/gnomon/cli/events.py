@@ -33,14 +33,13 @@ from fnmatch import fnmatchcase
 
 from gnomon.cli.simulated import cluster_source
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
-from gnomon.events import tracepoints
-from gnomon.events.listed import ListedCatalogue
+from gnomon.events.catalogue import ListedCatalogue
+from gnomon.events.event import Event, Request
+from gnomon.events.kernel import may_name_tracepoints
 from gnomon.events.metrics import load_metrics
-from gnomon.events.model import Event, Request
 from gnomon.events.planner import explain_fit, plan
-from gnomon.events.portable import PREFIX
 from gnomon.events.presets import Unavailable, known_presets, load_presets
-from gnomon.events.syntax import parse_events
+from gnomon.events.syntax import PREFIX, parse_events
 from gnomon.sources import local_sources
 from gnomon.sources.base import Availability, Source, preset_table
 from gnomon.sources.perf import PerfSource
@@ -253,7 +252,7 @@ def _named(source: Source, name: str) -> list[Event]:
 
 def _all(source: Source, pattern: str | None) -> list[Event]:
     events = list(source.events())
-    if pattern and tracepoints.may_match(pattern) and isinstance(source, PerfSource):
+    if pattern and may_name_tracepoints(pattern) and isinstance(source, PerfSource):
         events += source.catalogue.tracepoints()
     return events
 

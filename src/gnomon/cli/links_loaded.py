@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.results import Emulation, Level
     from gnomon.analysis.links.running import LoadedRun
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.stress.channels import Channel
     from gnomon.views.report.page import Page
 

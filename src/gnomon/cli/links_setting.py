@@ -17,7 +17,7 @@ from gnomon.units import parse_duration, parse_size
 if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.topology import Topology
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.stress.streams import Stream
     from gnomon.views.report.page import Page
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.portable import ask
+from gnomon.events.syntax import ask
 from gnomon.instrument.region_report import RegionReport, read_folder
 from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH
 from gnomon.sources.base import Command

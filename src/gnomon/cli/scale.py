@@ -26,7 +26,7 @@ from gnomon.analysis.scaling.parameters import parse_parameter
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.simulated import add_on_option, commands_source
 from gnomon.errors import UsageError
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
 
 

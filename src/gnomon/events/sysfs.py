@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Kind, PerfEncoding, Scope
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 
 DEVICES = Path("/sys/bus/event_source/devices")
 _CPU_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

@@ -11,11 +11,10 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from gnomon.errors import StateError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.instrument.overflow import Overflow
+from gnomon.instrument.overflow import Overflow, check_threshold, default_threshold
 from gnomon.instrument.symbols import AddressSpace
-from gnomon.instrument.thresholds import check_threshold, default_threshold
 from gnomon.sources.base import Command, Process, Target
 from gnomon.sources.sampling import CanSample, MappedFile, Place, SampleBatch, Sampler, Sampling
 

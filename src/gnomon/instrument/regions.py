@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import default_source
 from gnomon.instrument.region_report import (

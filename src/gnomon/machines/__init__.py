@@ -6,20 +6,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.machines.checks import FieldError
     from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
-    from gnomon.machines.counts import Counts, Table, count_names
     from gnomon.machines.description import load_machine, machine_names, parse_machine
     from gnomon.machines.execution import (
+        SAMPLE,
         Execution,
         ExecutionError,
+        LatencyWatch,
+        OverflowWatch,
         RunOptions,
         ThreadState,
         ThreadStatus,
+        Watch,
     )
-    from gnomon.machines.ledger import Ledger, Mode, ledger_names
-    from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
-    from gnomon.machines.model import (
+    from gnomon.machines.fields import FieldError
+    from gnomon.machines.ledger import Counts, Ledger, Mode, Table, count_names, ledger_names
+    from gnomon.machines.machine import (
         Cache,
         Duplex,
         Link,
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
         Translation,
         WritePolicy,
     )
+    from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
     from gnomon.machines.program import Observed, Program, Range
-    from gnomon.machines.watches import SAMPLE, LatencyWatch, OverflowWatch, Watch
 
 __all__ = [
     "DEPENDENT",
@@ -83,44 +85,44 @@ __all__ = [
 
 _MODULES = {
     "Access": "memory",
-    "Cache": "model",
+    "Cache": "machine",
     "Core": "core",
-    "Counts": "counts",
+    "Counts": "ledger",
     "DEPENDENT": "memory",
-    "Duplex": "model",
+    "Duplex": "machine",
     "Execution": "execution",
     "ExecutionError": "execution",
-    "FieldError": "checks",
+    "FieldError": "fields",
     "InstructionCycles": "core",
     "Kind": "memory",
-    "LatencyWatch": "watches",
+    "LatencyWatch": "execution",
     "Ledger": "ledger",
-    "Link": "model",
-    "Machine": "model",
-    "MemoryController": "model",
+    "Link": "machine",
+    "Machine": "machine",
+    "MemoryController": "machine",
     "MemorySystem": "memory",
     "Mode": "ledger",
-    "Node": "model",
+    "Node": "machine",
     "Observed": "program",
-    "OverflowWatch": "watches",
+    "OverflowWatch": "execution",
     "Pipeline": "core",
     "Place": "memory",
-    "Placement": "model",
+    "Placement": "machine",
     "Prefetcher": "core",
     "Program": "program",
     "Range": "program",
-    "Replacement": "model",
+    "Replacement": "machine",
     "RunOptions": "execution",
-    "SAMPLE": "watches",
-    "Table": "counts",
+    "SAMPLE": "execution",
+    "Table": "ledger",
     "ThreadState": "execution",
     "ThreadStatus": "execution",
-    "Tlb": "model",
+    "Tlb": "machine",
     "Trace": "memory",
-    "Translation": "model",
-    "Watch": "watches",
-    "WritePolicy": "model",
-    "count_names": "counts",
+    "Translation": "machine",
+    "Watch": "execution",
+    "WritePolicy": "machine",
+    "count_names": "ledger",
     "ledger_names": "ledger",
     "load_machine": "description",
     "machine_names": "description",

@@ -6,9 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.recording.exporters import export
-    from gnomon.recording.importers import ImportedData, import_file
-    from gnomon.recording.model import (
+    from gnomon.recording.contents import (
         Estimate,
         EventInfo,
         Provenance,
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
         Status,
         Total,
     )
+    from gnomon.recording.exporters import export
+    from gnomon.recording.importers import ImportedData, import_file
     from gnomon.recording.reader import Recording
     from gnomon.recording.writer import RecordingWriter
 
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     # Names are fetched on first use: the store needs DuckDB, most commands do not.
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'model')}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'contents')}"), name)
     globals()[name] = value
     return value
 

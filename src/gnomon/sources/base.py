@@ -14,10 +14,10 @@ from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
-from gnomon.events.model import Event, Group, Request
-from gnomon.events.portable import PREFIX
+from gnomon.events.event import Event, Group, Request
+from gnomon.events.syntax import PREFIX
 from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
-from gnomon.recording.model import Provenance, Reading
+from gnomon.recording.contents import Provenance, Reading
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Group, Modifiers, Request, Scope
+from gnomon.events.event import Group, Modifiers, Request, Scope
 from gnomon.sources.sampling import Sampling
 
 if TYPE_CHECKING:
     from gnomon.events.sysfs import Pmu as SysfsPmu
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.sources.base import Source
 
 _LOADS, _AUXILIARY = "mem-loads", "mem-loads-aux"

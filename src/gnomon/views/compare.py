@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, TextIO
 
 from gnomon.analysis.compare.result import Comparison, EventComparison, Interval, Verdict
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.counts import format_value
 from gnomon.views.table import Colour, Column, Table
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gnomon.recording.model import SIMULATED_CLOCK
+from gnomon.recording.contents import SIMULATED_CLOCK
 from gnomon.units import format_duration, format_si
 from gnomon.views.counts import format_value
 from gnomon.views.sparkline import sparkline

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gnomon.views.canvas import Canvas
 
 if TYPE_CHECKING:
-    from gnomon.machines.model import Link, Machine, Node
+    from gnomon.machines.machine import Link, Machine, Node
 
 _MOST_STACKED = 12
 _MOST_LANES = 24

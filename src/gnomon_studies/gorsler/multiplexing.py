@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from gnomon.analysis.study import Row
 from gnomon.events.syntax import parse_events
-from gnomon.instrument.multiplex import TurnTaking
+from gnomon.instrument.counts import TurnTaking
 from gnomon.machines.execution import RunOptions
 from gnomon.machines.workloads import build, parse_workload
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 from gnomon_studies.gorsler.runs import MACHINE, RELAXED

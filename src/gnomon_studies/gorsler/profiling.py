@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gnomon.analysis.study import Row
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource

@@ -14,7 +14,7 @@ from functools import cache
 
 from gnomon.machines.description import load_machine
 from gnomon.machines.execution import Execution, RunOptions
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.machines.workloads import build
 from gnomon_studies.gorsler.runs import MACHINE
 

@@ -17,7 +17,7 @@ import numpy as np
 from gnomon.analysis.estimate.model import Layout, Model, Readings, strict
 from gnomon.events.syntax import parse_events
 from gnomon.machines.description import load_machine
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 from gnomon_studies.manzke.processes import INTERVAL, SIX_EVENTS

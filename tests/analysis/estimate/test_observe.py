@@ -17,7 +17,7 @@ from gnomon.analysis.estimate.metrics import metrics_of
 from gnomon.analysis.estimate.state import State
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording import Recording
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Turn
 from gnomon.sources.machine import MachineSource
 

@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.errors import NotSupportedError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.machine import MachineSource
 from gnomon.sources.perf import PerfSource
 

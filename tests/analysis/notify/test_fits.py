@@ -12,7 +12,7 @@ from gnomon.analysis.notify.model import Bench, Measured, Regime, Row, Timing
 from gnomon.analysis.notify.passes import Passes, times_over_sizes
 from gnomon.analysis.notify.pieces import best_pieces, predict
 from gnomon.messaging.host import Histogram, What
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.notify import passes_lines
 
 X = np.array(SIZES, dtype=np.float64)

@@ -23,7 +23,7 @@ from gnomon.analysis.prediction.quantity import Quantity
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging.host import Histogram, What
 from gnomon.messaging.host import Interference as Round
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.notify import HEADINGS, bench_as_json, print_bench, row_cells
 from gnomon.views.report.notify import _steps as drawn_steps
 

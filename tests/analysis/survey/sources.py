@@ -9,9 +9,9 @@ from random import Random
 from typing import Self
 
 from gnomon.errors import UnknownEventError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.events.planner import Plan, Pmu, plan
-from gnomon.recording.model import Provenance, Reading, Status
+from gnomon.recording.contents import Provenance, Reading, Status
 from gnomon.sources.base import Availability, Snapshot, Target, Verdict
 
 COUNTERS = 4

@@ -10,7 +10,7 @@ import pytest
 
 import gnomon as gn
 from gnomon.analysis.survey import survey
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 

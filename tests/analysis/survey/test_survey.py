@@ -81,7 +81,7 @@ def test_resuming_a_finished_survey_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_is_no_survey_cannot_be_resumed(tmp_path: Path) -> None:
     from gnomon.recording import RecordingWriter
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
 
     RecordingWriter(tmp_path / "r", Provenance("perf")).close()
     with pytest.raises(RecordingError, match="no survey"):

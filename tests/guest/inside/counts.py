@@ -15,10 +15,10 @@ from typing import Any
 
 from gnomon import _native, count
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Group, Request
-from gnomon.events.registers import Virtual64
+from gnomon.events.event import Group, Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
+from gnomon.machines.pmu.bank import Virtual64
 from gnomon.sources.base import Command, Process, Target, Thread
 from gnomon.sources.pace import steady
 from gnomon.sources.perf import PerfSource

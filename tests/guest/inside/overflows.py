@@ -14,7 +14,7 @@ from typing import Any
 
 from gnomon import _native
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow

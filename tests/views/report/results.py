@@ -14,7 +14,7 @@ from gnomon.analysis.survey.costs import Share
 from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Fold, Judged
-from gnomon.recording.model import EventInfo, Provenance, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo, Status
 
 
 def _judged(number: int) -> Judged:

@@ -13,7 +13,7 @@ from gnomon.analysis.runs import RunTable, table_of, without_failures
 from gnomon.analysis.stats.multiplicity import Correction
 from gnomon.analysis.stats.two_samples import Test
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import Provenance, RunInfo
+from gnomon.recording.contents import Provenance, RunInfo
 from gnomon.sources.base import Command, Source
 
 if TYPE_CHECKING:

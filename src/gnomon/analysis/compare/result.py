@@ -8,7 +8,7 @@ from enum import StrEnum
 from gnomon.analysis.notebook import Shown
 from gnomon.analysis.stats.multiplicity import Correction
 from gnomon.analysis.stats.two_samples import Test
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 
 
 class Verdict(StrEnum):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Estimates, Flags, Layout, Tick
     from gnomon.analysis.estimate.state import State
     from gnomon.events.presets import PresetTable
-    from gnomon.recording.model import EventInfo, Provenance
+    from gnomon.recording.contents import EventInfo, Provenance
 
 Cells = tuple[float | None, ...]
 

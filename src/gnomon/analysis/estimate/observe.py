@@ -26,9 +26,9 @@ from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.analysis.estimate.state import State
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources import find_source
 from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
 from gnomon.sources.measure import Stopper, event_infos
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Layout, Model, Tick
     from gnomon.analysis.estimate.schedule import Order
     from gnomon.events.metrics import BoundMetric
-    from gnomon.recording.model import EventInfo, Provenance
+    from gnomon.recording.contents import EventInfo, Provenance
     from gnomon.sources.base import Rotation, Source, Target, Turn
 
 INTERVAL = "20ms"

@@ -23,7 +23,7 @@ from gnomon.analysis.latency.model import (
     Slice,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import EventInfo, Provenance
+from gnomon.recording.contents import EventInfo, Provenance
 
 if TYPE_CHECKING:
     from gnomon.analysis.latency.measure import Measured

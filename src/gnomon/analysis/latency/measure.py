@@ -11,7 +11,7 @@ from gnomon.analysis.latency.model import Slice
 from gnomon.analysis.latency.samples import LoadSample
 from gnomon.analysis.latency.sweeps import SweepOrder
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.recording.model import RunInfo, Sample
+from gnomon.recording.contents import RunInfo, Sample
 from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
 from gnomon.sources.data_source import UNKNOWN, decode
 from gnomon.sources.latency import threshold_of
@@ -22,7 +22,7 @@ from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.recording import RecordingWriter
-    from gnomon.recording.model import EventInfo, Reading
+    from gnomon.recording.contents import EventInfo, Reading
     from gnomon.sources.base import Source, Target
     from gnomon.sources.latency import Facility
     from gnomon.sources.sampling import SampleBatch, Sampler, Sampling

@@ -33,7 +33,7 @@ from gnomon.sources.base import Process
 if TYPE_CHECKING:
     from gnomon.analysis.locality.counters import CounterSetup, Monitors
     from gnomon.analysis.locality.streams import Scope, Stream
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
     from gnomon.sources.machine import MachineSource
     from gnomon.sources.measure import Stopper
 

@@ -84,7 +84,7 @@ def _tells_all(target: Command | Process) -> bool:
     """Whether a program was compiled by `gnomon cc`."""
     if isinstance(target, Process):
         return False
-    from gnomon.machines.tracing.binary import is_traced_binary, program_file
+    from gnomon.machines.tracing.traced import is_traced_binary, program_file
 
     with suppress(UsageError):
         return is_traced_binary(program_file(target))

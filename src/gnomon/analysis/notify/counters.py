@@ -24,7 +24,7 @@ class Counters:
 
 def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
     """Return the events that can be counted here, and why the others cannot."""
-    from gnomon.events.portable import ask
+    from gnomon.events.syntax import ask
     from gnomon.sources.perf import PerfSource
 
     source = PerfSource()
@@ -43,7 +43,7 @@ def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
 
 
 def _spec(request: object) -> _native.EventSpec:
-    from gnomon.events.model import Request
+    from gnomon.events.event import Request
     from gnomon.sources.perf.attr import event_spec, separates_levels
 
     assert isinstance(request, Request)

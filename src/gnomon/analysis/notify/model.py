@@ -13,7 +13,7 @@ from gnomon.messaging.host import Histogram, What
 
 if TYPE_CHECKING:
     from gnomon.analysis.notify.fits import Curve
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
 
 NULL_CALL = "null-call"
 """The name under which the null system call stands beside the mechanisms."""

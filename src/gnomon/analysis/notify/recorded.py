@@ -12,7 +12,7 @@ from gnomon.analysis.notify.model import NULL_CALL, Bench, LeftOut, Regime, Row,
 from gnomon.analysis.notify.statistics import timing_of
 from gnomon.errors import RecordingError
 from gnomon.messaging.host import Histogram, What
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording, RecordingWriter
@@ -44,7 +44,7 @@ def writing(
         yield lambda _: None
         return
     from gnomon.recording import RecordingWriter
-    from gnomon.recording._folder import check_replaceable, recording_path, remove_folder
+    from gnomon.recording.folder import check_replaceable, recording_path, remove_folder
 
     if overwrite and (path := recording_path(output)).exists():
         check_replaceable(path, overwrite)

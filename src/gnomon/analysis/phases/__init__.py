@@ -23,7 +23,7 @@ from gnomon.analysis.phases.model import (
     Shape,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command, Source
 
 if TYPE_CHECKING:

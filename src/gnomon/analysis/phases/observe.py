@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gnomon.analysis.phases.model import PhaseSeries
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import EventInfo, RunInfo, Status
+from gnomon.recording.contents import EventInfo, RunInfo, Status
 from gnomon.sources.perf.footprint import GAUGES, RSS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from gnomon.analysis.campaign import TIMED_OUT
 from gnomon.analysis.count import count
 from gnomon.recording import Recording
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.sources.perf.footprint import FootprintSource
 from gnomon.units import format_duration, parse_duration

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.recording._files import replacing, write_error
+from gnomon.recording.files import replacing, write_error
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:

@@ -26,7 +26,7 @@ from gnomon.analysis.survey.subject import Subject, choose_events, choose_origin
 from gnomon.analysis.survey.turns import Turns, always_counted
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording import Recording, RecordingWriter
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.sources import find_source
 from gnomon.sources.base import Command, Source
 from gnomon.units import parse_duration

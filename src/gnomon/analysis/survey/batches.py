@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from gnomon.errors import RecordingError, UsageError
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Source
 

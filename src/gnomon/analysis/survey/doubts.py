@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.origins import event_prefix
-from gnomon.recording.model import Provenance, RunInfo
+from gnomon.recording.contents import Provenance, RunInfo
 from gnomon.units import format_duration
 
 _SURE = 0.01

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gnomon.analysis.summary import mean, relative_spread, summarise
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status, Total
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status, Total
 
 RunKey = tuple[int, int]
 """A run and its batch, which together name one execution of the program."""

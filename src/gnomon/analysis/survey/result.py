@@ -11,7 +11,7 @@ from gnomon.analysis.survey.costs import shares
 from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import durations, indicators
 from gnomon.analysis.survey.selection import Fold, Judged, judge
-from gnomon.recording.model import Provenance, RunInfo, Status
+from gnomon.recording.contents import Provenance, RunInfo, Status
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording

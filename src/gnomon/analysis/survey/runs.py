@@ -12,7 +12,7 @@ from gnomon.analysis.survey.indicators import RunKey
 from gnomon.analysis.survey.origins import event_prefix
 from gnomon.errors import GnomonError
 from gnomon.recording import RecordingWriter
-from gnomon.recording.model import EventInfo, RunInfo
+from gnomon.recording.contents import EventInfo, RunInfo
 from gnomon.sources.base import Command
 from gnomon.sources.measure import Measurement, measure
 

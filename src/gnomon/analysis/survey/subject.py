@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gnomon.analysis.survey.batches import FindSource
 from gnomon.analysis.survey.origins import event_prefix
 from gnomon.errors import NotSupportedError, UnknownEventError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events, split_items
 from gnomon.sources.base import Command, Source
 

@@ -13,7 +13,7 @@ from gnomon.analysis.estimate.schedule import Shuffled
 from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.analysis.survey.indicators import Indicator, RunKey
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Rotates, Source
 from gnomon.sources.measure import Measurement, event_infos, measure
 from gnomon.sources.pace import Growing

@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.machines.tracing.binary import is_traced_binary
-    from gnomon.machines.tracing.traced import Method, TracedProgram, trace
+    from gnomon.machines.tracing.traced import Method, TracedProgram, is_traced_binary, trace
 
 __all__ = ["Method", "TracedProgram", "is_traced_binary", "trace"]
 
@@ -20,8 +19,7 @@ def __getattr__(name: str) -> Any:
     # Names are fetched on first use: the compiler wrapper needs none of them.
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    module = "binary" if name == "is_traced_binary" else "traced"
-    value = getattr(import_module(f"{__name__}.{module}"), name)
+    value = getattr(import_module(f"{__name__}.traced"), name)
     globals()[name] = value
     return value
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, UsageError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.machines.pmu.programming import modes_of, why_not
 from gnomon.messaging.simulator import build_program, load_cluster, simulate
-from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster.events import cluster_pmu, counted
 from gnomon.sources.cluster.run import ClusterRun
@@ -23,7 +23,7 @@ from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
 
 PREFIX = "program:"
 

@@ -9,8 +9,8 @@ from gnomon.machines.pmu.programming import Programmed, modes_of, why_not
 from gnomon.sources.machine.naming import find_event
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Modifiers, Request
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.events.event import Modifiers, Request
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.sources.machine.runs import Run
 
 

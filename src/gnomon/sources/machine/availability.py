@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.machines.ledger import CLASSES
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 from gnomon.machines.operations import OPERATION, Code, fixed_feed
 from gnomon.machines.pmu.bank import Bank
 from gnomon.machines.pmu.programming import misfit
@@ -20,9 +20,9 @@ from gnomon.sources.machine.runs import ExecutionRun
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.events.model import Request
-    from gnomon.machines.model import Machine
-    from gnomon.machines.pmu.model import PmuEvent
+    from gnomon.events.event import Request
+    from gnomon.machines.machine import Machine
+    from gnomon.machines.pmu.events import PmuEvent
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.sources.machine.targets import Bench
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from gnomon.errors import CommandError, NotSupportedError, StateError, UsageError
 from gnomon.machines.pmu.bank import Bank
 from gnomon.machines.pmu.programming import Programmed, misfit
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Snapshot
 from gnomon.sources.machine.admission import programme
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Group, Request
+    from gnomon.events.event import Group, Request
     from gnomon.machines.ledger import Ledger
     from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Counted

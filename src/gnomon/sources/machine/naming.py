@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UnknownEventError, UsageError
-from gnomon.machines.pmu.recipes import needs_of
+from gnomon.machines.pmu.events import needs_of
 
 if TYPE_CHECKING:
-    from gnomon.machines.pmu.model import Pmu, PmuEvent
+    from gnomon.machines.pmu.events import Pmu, PmuEvent
 
 _ATTRIBUTE = re.compile(r"(?P<name>[^:/,=]+)[:/](?P<key>ldlat|emask)=(?P<value>\w+)/?")
 _IN_SLASHES = re.compile(r"cpu/(?P<name>[^/,=]+)(?:,(?P<key>ldlat|emask)=(?P<value>\w+))?/")

@@ -9,23 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Scope
-from gnomon.machines.execution import Execution
+from gnomon.events.event import Scope
+from gnomon.machines.execution import Execution, LatencyWatch
 from gnomon.machines.ledger import ALL_MODES
-from gnomon.machines.pmu.recipes import absent, evaluate, recipe
+from gnomon.machines.pmu.events import absent, evaluate, recipe
 from gnomon.machines.program import Observed
-from gnomon.machines.watches import LatencyWatch
 from gnomon.sources.base import Closing
 
 if TYPE_CHECKING:
-    from gnomon.machines.execution import RunOptions
+    from gnomon.machines.execution import RunOptions, Watch
     from gnomon.machines.ledger import Ledger
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.machines.program import Program
     from gnomon.machines.signals import SignalRun
     from gnomon.machines.tracing import TracedProgram
-    from gnomon.machines.watches import Watch
     from gnomon.sources.sampling import MappedFile
 
 _NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted

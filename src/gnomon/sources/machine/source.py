@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Group, PerfEncoding, Request
+from gnomon.events.event import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.machines.pmu.description import load_pmu
-from gnomon.machines.pmu.model import Unit
-from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.machines.pmu.events import Unit
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine.counting import MachineCounting
 from gnomon.sources.machine.naming import find_event
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gnomon.events.planner import Plan
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.latency import Facility
     from gnomon.sources.machine.rotation import MachineRotation

@@ -11,8 +11,8 @@ from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
-    from gnomon.machines.model import Machine
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.machine import Machine
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.base import Target
     from gnomon.sources.machine.runs import Run

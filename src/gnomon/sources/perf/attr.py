@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gnomon import _native
-from gnomon.events.model import Event, Kind, Request
+from gnomon.events.event import Event, Kind, Request
 
 _KEEPS_NO_LEVELS = frozenset({"msr", "power"})
 # Context switches, migrations and control-group switches: only the kernel makes them, so

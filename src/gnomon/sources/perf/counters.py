@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.events import planner
+from gnomon.events.event import Constraint, Event, Kind, Modifiers, Request
 from gnomon.events.generic import raw_event
-from gnomon.events.model import Constraint, Event, Kind, Modifiers, Request
 from gnomon.events.sysfs import Pmu
 from gnomon.sources.host import Host
 from gnomon.sources.perf.attr import event_spec

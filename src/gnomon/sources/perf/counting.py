@@ -17,8 +17,8 @@ from gnomon.errors import (
     StateError,
     UsageError,
 )
-from gnomon.events.model import Group, Kind, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.events.event import Group, Kind, Request
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.launch import Subject

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Group, Kind, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.events.event import Event, Group, Kind, Request
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Snapshot, Target
 from gnomon.sources.host import Host
 from gnomon.sources.perf.counting import PerfCounting

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError, StateError, UsageError
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Closing, Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.launch import Subject

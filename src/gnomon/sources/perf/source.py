@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.events.host import HostCatalogue
-from gnomon.events.model import Event, Group, Kind, Request
+from gnomon.events.catalogue import HostCatalogue
+from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Target
 from gnomon.sources.host import Host
 from gnomon.sources.origin import host_provenance

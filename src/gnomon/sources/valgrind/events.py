@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.events.model import Event, Kind
+from gnomon.events.event import Event, Kind
 
 PREFIX = "valgrind::"
 CACHE_EVENTS = frozenset({"I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon.errors import UnknownEventError, UsageError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.events.names import NameIndex
 from gnomon.events.planner import Plan, plan_together
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.origin import host_provenance

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Judged
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.units import format_duration
 from gnomon.views.compare import runs_text
 from gnomon.views.counts import format_spread, format_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gnomon.errors import GnomonError
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.report.page import Figure, Section
 
 

@@ -23,7 +23,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor.profile import Profile
     from gnomon.launch import Command
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
 
 __all__ = [
     "MARGIN",

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import RecordingError, UsageError
-from gnomon.recording._files import TEMPORARY, exists, lock, write_error
-from gnomon.recording._header import HEADER, PART_NAME, SUFFIX, read_header
+from gnomon.recording.files import TEMPORARY, exists, lock, write_error
+from gnomon.recording.header import HEADER, PART_NAME, SUFFIX, read_header
 
 if TYPE_CHECKING:
-    from gnomon.recording._header import Header
+    from gnomon.recording.header import Header
 
 
 def recording_path(path: str | os.PathLike[str]) -> Path:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.events.registers import Virtual64, preset_for
+from gnomon.machines.pmu.bank import Virtual64, preset_for
 
 _widths = st.integers(1, 64)
 

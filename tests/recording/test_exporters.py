@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording import Recording, RecordingWriter, export, import_file
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
-from .. import helpers
-from ..helpers import EVENTS, PROVENANCE, make_readings, write
+from . import helpers
+from .helpers import EVENTS, PROVENANCE, make_readings, write
 
 READINGS = [
     Reading(5, "cycles", "cpu/0", 7, 10, 10, Status.COUNTED),
@@ -286,7 +286,7 @@ def test_errors(recording: Recording, tmp_path: Path) -> None:
 
 
 def export_to_full(recording: Recording) -> None:
-    from gnomon.recording._files import write_error
+    from gnomon.recording.files import write_error
 
     try:
         with Path("/dev/full").open("w") as stream:

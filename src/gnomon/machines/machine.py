@@ -10,15 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gnomon.errors import UsageError
-from gnomon.machines.checks import (
-    FieldError,
-    at_most,
-    not_negative,
-    positive,
-    power_of_two,
-    rate,
-)
 from gnomon.machines.core import Core
+from gnomon.machines.fields import FieldError, at_most, not_negative, positive, power_of_two, rate
 from gnomon.machines.routes import Route, shortest_routes
 
 MAX_CORES = 64  # the directory keeps a bit a core

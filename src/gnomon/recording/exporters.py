@@ -1,19 +1,153 @@
-"""The totals of a recording in the OpenMetrics text format, for Prometheus and its kin."""
+"""Giving recordings out to other tools: CSV, JSON lines, OpenMetrics.
+
+Each format is one function that yields the text piece by piece. CSV has one line a reading,
+with what is needed to understand it alone; JSON lines have the header in the first one, then
+one reading each; OpenMetrics has the totals, for Prometheus and its kin.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from dataclasses import asdict
 from decimal import Decimal, localcontext
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from gnomon.recording.model import EventInfo
+from gnomon.errors import UsageError
+from gnomon.recording.contents import EventInfo
+from gnomon.recording.files import replacing_text, write_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from gnomon.recording.model import Total
+    from gnomon.recording.contents import Total
     from gnomon.recording.reader import Recording
+
+__all__ = ["FORMATS", "export", "free_name", "write_file"]
+
+
+def export(
+    recording: Recording,
+    format: str,  # noqa: A002
+    destination: str | os.PathLike[str] | IO[str],
+) -> None:
+    """Write a recording in a format to a file or an open text stream.
+
+    A file is there as a whole or not at all; one of that name is replaced.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"unknown format '{format}': choose from {', '.join(FORMATS)}.")
+    lines = FORMATS[format](recording)
+    if not isinstance(destination, str | os.PathLike):
+        destination.writelines(lines)
+        return
+    write_file(destination, lines)
+
+
+def write_file(file: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write a text file that is there as a whole or not at all; one of that name is replaced."""
+    path = Path(file).absolute()
+    try:
+        with replacing_text(path) as stream:
+            stream.writelines(lines)
+    except OSError as error:
+        raise write_error(path, error) from None
+
+
+def free_name(path: str, *, force: bool) -> Path:
+    """Return the path of a file to write; one that exists is an error unless forced."""
+    if Path(path).exists() and not force:
+        raise UsageError(f"'{path}' exists: give --force to replace it, or another name.")
+    return Path(path)
+
+
+CSV_COLUMNS = (
+    "run",
+    "batch",
+    "time_ns",
+    "event",
+    "scope",
+    "value",
+    "status",
+    "enabled_ns",
+    "running_ns",
+    "unit",
+    "scale",
+    "source",
+    "simulated",
+)
+"""The columns; a missing value is an empty field, and value x scale is in unit."""
+
+
+_QUOTE = '"'
+_SPECIAL = re.compile(r'[",\r\n]')
+
+
+def csv_lines(recording: Recording) -> Iterator[str]:
+    """Yield the lines, the names of the columns first."""
+    events = {event.name: event for event in recording.events}
+    source = recording.provenance.source
+    simulated = str(recording.provenance.simulated).lower()
+    yield _csv_line(CSV_COLUMNS)
+    for reading in recording.readings():
+        event = events.get(reading.event) or EventInfo(reading.event)
+        yield _csv_line(
+            (
+                reading.run,
+                reading.batch,
+                reading.time,
+                reading.event,
+                reading.scope,
+                "" if reading.value is None else reading.value,
+                reading.status.value,
+                reading.enabled,
+                reading.running,
+                event.unit,
+                event.scale,
+                source,
+                simulated,
+            )
+        )
+
+
+def _csv_line(cells: tuple[object, ...]) -> str:
+    return ",".join([_cell(str(cell)) for cell in cells]) + "\n"
+
+
+def _cell(text: str) -> str:
+    # Not left to the csv module, which forgets to quote a carriage return alone.
+    return f'"{text.replace(_QUOTE, _QUOTE * 2)}"' if _SPECIAL.search(text) else text
+
+
+JSONL_VERSION = 1
+
+
+def jsonl_lines(recording: Recording) -> Iterator[str]:
+    """Yield the lines; whatever a recording tells about its readings is in the first one."""
+    yield _json_line(
+        {
+            "gnomon": JSONL_VERSION,
+            "complete": recording.complete,
+            "provenance": _without_none(asdict(recording.provenance)),
+            "events": [_without_none(asdict(event)) for event in recording.events],
+            "runs": [_without_none(asdict(run)) for run in recording.runs],
+            "warnings": list(recording.warnings),
+        }
+    )
+    for reading in recording.readings():
+        yield _json_line(reading._asdict())
+
+
+def _json_line(content: dict[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":")) + "\n"
+
+
+def _without_none(content: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if value is not None}
+
 
 # The format wants base units, spelt out at the end of the name.
 _UNITS = {
@@ -34,7 +168,7 @@ _UNITS = {
 _SUFFIXES = ("_total", "_created", "_info", "_bucket", "_count", "_sum")
 
 
-def lines(recording: Recording) -> Iterator[str]:
+def openmetrics_lines(recording: Recording) -> Iterator[str]:
     """Yield a metric family for each event; an event without a value has none.
 
     Two further families tell for how long each event was enabled and running, with the
@@ -136,3 +270,11 @@ def _exact(value: int, scale: str, factor: Decimal = Decimal(1)) -> str:
         if product == product.to_integral_value():
             return format(product.to_integral_value(), "f")
         return format(product.normalize(), "f")
+
+
+FORMATS: dict[str, Callable[[Recording], Iterator[str]]] = {
+    "csv": csv_lines,
+    "jsonl": jsonl_lines,
+    "openmetrics": openmetrics_lines,
+}
+"""The formats and their functions."""

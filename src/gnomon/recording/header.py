@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gnomon.errors import RecordingError
-from gnomon.recording._files import read_error, replacing
-from gnomon.recording._tables import clean
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
+from gnomon.recording.files import read_error, replacing
+from gnomon.recording.tables import clean
 
 if TYPE_CHECKING:
     from pathlib import Path

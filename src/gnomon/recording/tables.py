@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import RecordingError
-from gnomon.recording.model import Bin, Estimate, Flush, Reading, Sample, Status
+from gnomon.recording.contents import Bin, Estimate, Flush, Reading, Sample, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from gnomon.recording.contents import Status
 from gnomon.recording.importers.draft import Row, decimal_of
-from gnomon.recording.model import Status
 
 if TYPE_CHECKING:
     from gnomon.recording.importers.draft import Draft
