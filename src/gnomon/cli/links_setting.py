@@ -49,7 +49,7 @@ def loader_of(options: argparse.Namespace, machine: Machine | None) -> Iterator[
         with SimulatedLoader(machine, stream=stream, seed=seed_of(options)) as simulated:
             yield simulated
         return
-    from gnomon.stress.generators import HostLoader
+    from gnomon.stress.host_loader import HostLoader
 
     with HostLoader(stream=stream, size=parse_size(options.size)) as host:
         yield host

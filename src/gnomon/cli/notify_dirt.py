@@ -92,7 +92,7 @@ def _draw(options: argparse.Namespace, settings: Settings) -> None:
     with progress_bar("drawing", settings.frames * settings.tiles) as advance:
         done = render(settings, progress=advance)
     if options.output is not None:
-        from gnomon.analysis.raytracer.image import write_png
+        from gnomon.analysis.raytracer.supervisor import write_png
 
         write_png(done.images[-1], Path(options.output))
     if options.json:

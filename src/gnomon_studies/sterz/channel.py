@@ -9,7 +9,7 @@ from __future__ import annotations
 from gnomon.analysis.links.simulated import SimulatedLoader
 from gnomon.analysis.study import Row, Verdict
 from gnomon.machines.description import load_machine
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 from gnomon.stress.streams import Stream
 
 MACHINE = "haswell-ex-4s"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gnomon.analysis.study import Row
-from gnomon.stress.channels import MOST_GENERATORS
+from gnomon.stress.nodes import MOST_GENERATORS
 from gnomon.stress.streams import Stream
 from gnomon_studies.sterz.channel import CHANNEL, PLATEAU, gib, loader
 from gnomon_studies.sterz.crosstalk import DROP

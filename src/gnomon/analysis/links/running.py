@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.launch import Command, cannot_start, check_startable
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 
 if TYPE_CHECKING:
     from gnomon import _native

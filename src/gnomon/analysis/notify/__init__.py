@@ -7,12 +7,16 @@ for costs in message_costs(result):
 
 from __future__ import annotations
 
-from gnomon.analysis.notify.bench import DURATION, SIZES, SPIN, bench
-from gnomon.analysis.notify.costs import MessageCosts, message_costs
-from gnomon.analysis.notify.interference import Beside, InterferenceResult, interfere
-from gnomon.analysis.notify.model import Bench, LeftOut, Measured, Regime, Row, Timing
-from gnomon.analysis.notify.order import Order, orders_of
-from gnomon.analysis.notify.recorded import bench_of
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gnomon.analysis.notify.costs import MessageCosts, message_costs
+    from gnomon.analysis.notify.interference import Beside, InterferenceResult, interfere
+    from gnomon.analysis.notify.measure import DURATION, SIZES, SPIN, bench
+    from gnomon.analysis.notify.order import Order, orders_of
+    from gnomon.analysis.notify.recorded import bench_of
+    from gnomon.analysis.notify.result import Bench, LeftOut, Measured, Regime, Row, Timing
 
 __all__ = [
     "DURATION",
@@ -34,3 +38,37 @@ __all__ = [
     "message_costs",
     "orders_of",
 ]
+
+_MODULES = {
+    "Bench": "result",
+    "Beside": "interference",
+    "DURATION": "measure",
+    "InterferenceResult": "interference",
+    "LeftOut": "result",
+    "Measured": "result",
+    "MessageCosts": "costs",
+    "Order": "order",
+    "Regime": "result",
+    "Row": "result",
+    "SIZES": "measure",
+    "SPIN": "measure",
+    "Timing": "result",
+    "bench": "measure",
+    "bench_of": "recorded",
+    "interfere": "interference",
+    "message_costs": "costs",
+    "orders_of": "order",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Names are fetched on first use: the package itself imports nothing.
+    if name not in _MODULES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

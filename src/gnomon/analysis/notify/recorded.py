@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.notify.model import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
+from gnomon.analysis.notify.result import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
 from gnomon.analysis.notify.statistics import timing_of
 from gnomon.errors import RecordingError
 from gnomon.messaging.host import Histogram, What
@@ -128,7 +128,7 @@ def bench_of(what: str | os.PathLike[str] | Recording) -> Bench:
 
 
 def _read(recording: Recording) -> Bench:
-    from gnomon.analysis.notify.bench import with_curves
+    from gnomon.analysis.notify.measure import with_curves
 
     if recording.provenance.source != SOURCE:
         raise RecordingError(

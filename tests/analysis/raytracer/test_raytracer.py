@@ -18,11 +18,10 @@ import numpy as np
 import pytest
 
 from gnomon.analysis.raytracer import DirtError, Settings, render
-from gnomon.analysis.raytracer.image import png, write_png
-from gnomon.analysis.raytracer.memory import SharedBricks
+from gnomon.analysis.raytracer.bricks import FULL, SharedBricks, Volume
+from gnomon.analysis.raytracer.supervisor import png, write_png
 from gnomon.analysis.raytracer.sweeps import compare_wakes
 from gnomon.analysis.raytracer.tracing import Tracer
-from gnomon.analysis.raytracer.volume import FULL, Volume
 
 SMALL = Settings(volume=32, brick=8, cache=4 * 512, image=32, tile=16, frames=1)
 

@@ -1,12 +1,19 @@
-"""What a run of the ray tracer is made of."""
+"""Settings of the ray tracer, what a run has drawn and seen, and what sweeps of runs show."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gnomon.errors import GnomonError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gnomon.instrument.region_report import RegionReport
+    from gnomon.messaging.fitting import MissFit, Parameter
 
 Wakes = Literal["line", "request"]
 MOST_NODES = 16
@@ -93,3 +100,59 @@ class Settings:
     def read(cls, text: str) -> Settings:
         """Return settings from their text."""
         return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class DirtRun:
+    """What a run has drawn and seen; times in seconds, sums over all nodes."""
+
+    settings: Settings
+    seconds: float
+    cpu_seconds: float  # of the processes of all nodes, from their start to their end
+    images: NDArray[np.uint8]  # (frame, row, column)
+    home: int
+    hits: int
+    misses: int
+    requests: int
+    wrong_wakes: int
+    regions: RegionReport
+
+    @property
+    def hit_rate(self) -> float:
+        """How many of the accesses to bricks of other nodes the cache served."""
+        remote = self.hits + self.misses
+        return self.hits / remote if remote else 1.0
+
+    def per_instance(self, name: str) -> float | None:
+        """Return the mean time of a region in ns, its own cost taken out; None if there is none."""
+        found = [each for each in self.regions.regions if each.name == name]
+        count = sum(each.instances for each in found)
+        return sum(each.wall for each in found) / count if count else None
+
+
+@dataclass(frozen=True, slots=True)
+class MissSweep:
+    """Misses of runs with different nodes and renderers, and the law fitted to them."""
+
+    runs: tuple[DirtRun, ...]
+    fit: MissFit
+
+
+@dataclass(frozen=True, slots=True)
+class BrickSweep:
+    """Misses of runs with bricks of different sizes and the same memory for them.
+
+    Misses go as the edge to the power of `-exponent`. A law of 2 says that bricks are asked
+    for as surfaces grow, one of 3 as volumes do.
+    """
+
+    runs: tuple[DirtRun, ...]
+    exponent: Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class WakeComparison:
+    """The same picture with renderers woken by cache lines, and by their own requests."""
+
+    by_line: DirtRun
+    by_request: DirtRun

@@ -20,10 +20,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.stress.channels import Channel, check_count
 from gnomon.stress.chase import Chase
 from gnomon.stress.memory import Buffer
-from gnomon.stress.nodes import Nodes, read_nodes, usable_cpus
+from gnomon.stress.nodes import Channel, Nodes, check_count, read_nodes, usable_cpus
 from gnomon.stress.streams import Stream
 
 PASS = 256 << 20

@@ -1,14 +1,19 @@
-"""Which CPUs the two processes of each regime are put on."""
+"""Under what conditions messages are measured: CPUs, mechanisms and events that work, and load."""
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from gnomon.analysis.notify.model import LeftOut, Regime
+from gnomon import _native
+from gnomon.analysis.notify.result import LeftOut, Regime
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.sysfs import parse_cpu_list
+from gnomon.messaging.host import Mechanism, find_mechanisms
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
@@ -92,3 +97,87 @@ def _possible(cpus: tuple[int, ...], topology: Path) -> Places:
 
 def _listed(cpus: Sequence[int]) -> str:
     return ",".join(map(str, cpus))
+
+
+def usable_mechanisms(names: Sequence[str] | None) -> tuple[list[Mechanism], list[LeftOut]]:
+    """Return the mechanisms of these names that work here, and why the others do not."""
+    usable: list[Mechanism] = []
+    left_out: list[LeftOut] = []
+    for each in find_mechanisms(names):
+        if reason := each.why_not():
+            left_out.append(LeftOut(each.name, reason))
+        else:
+            usable.append(each)
+    if not usable:
+        raise NotSupportedError(f"nothing is left to measure: {'; '.join(map(str, left_out))}.")
+    return usable, left_out
+
+
+DEFAULT_EVENTS = ("context-switches", "page-faults", "instructions", "cycles")
+_MOST_EVENTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """An event and how the kernel is asked for it."""
+
+    name: str
+    spec: _native.EventSpec
+
+
+def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
+    """Return the events that can be counted here, and why the others cannot."""
+    from gnomon.events.syntax import ask
+    from gnomon.sources.perf import PerfSource
+
+    source = PerfSource()
+    requests = [r for name in names for g in ask(name, source.resolve).groups for r in g]
+    if len(requests) > _MOST_EVENTS:
+        raise UsageError(
+            f"{len(requests)} events are too many for messages: at most {_MOST_EVENTS}."
+        )
+    found: list[Counters] = []
+    missing: list[LeftOut] = []
+    for verdict, request in zip(source.availability(requests), requests, strict=True):
+        name = request.label
+        if not verdict.countable:
+            missing.append(LeftOut(f"event {name}", verdict.reason))
+            continue
+        found.append(Counters(name, _spec(request)))
+    return found, missing
+
+
+def _spec(request: object) -> _native.EventSpec:
+    from gnomon.events.event import Request
+    from gnomon.sources.perf.attr import event_spec, separates_levels
+
+    assert isinstance(request, Request)
+    spec = event_spec(request)
+    try:
+        _native.Group([spec], 0, -1).close()
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM):
+            raise
+        # Without rights, what happens in the kernel stays hidden.
+        spec = event_spec(request, user_only=separates_levels(request.event))
+    return spec
+
+
+_BUSY = 0.15  # CPUs of other programs
+_STOLEN = 0.02
+
+
+@contextmanager
+def watching() -> Iterator[list[str]]:
+    """Watch the load; at the end, the list has a warning where others were busy."""
+    from gnomon.stress.samples import LoadWatch
+
+    watch = LoadWatch()
+    warnings: list[str] = []
+    yield warnings
+    load = watch.load()
+    if load.others > _BUSY or load.steal > _STOLEN:
+        warnings.append(
+            f"this machine was not quiet ({load}): times are too long, and intervals too wide; "
+            "measure again when nothing else runs"
+        )

@@ -8,8 +8,7 @@ from functools import partial
 
 from gnomon.analysis.notebook import Shown
 from gnomon.analysis.prediction.application import Application
-from gnomon.analysis.prediction.quantity import Quantity
-from gnomon.analysis.prediction.ways import USER_LEVEL, Way, user_level
+from gnomon.analysis.prediction.ways import USER_LEVEL, Quantity, Way, user_level
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
 from gnomon.messaging.cluster_model import Exchange, Solution, solve

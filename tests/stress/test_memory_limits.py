@@ -9,8 +9,7 @@ import pytest
 
 from gnomon.errors import GnomonError
 from gnomon.stress import memory
-from gnomon.stress.memory import Buffer, free_memory
-from gnomon.stress.room import room_left
+from gnomon.stress.memory import Buffer, free_memory, room_left
 
 
 @pytest.fixture(autouse=True)

@@ -7,13 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gnomon import _native
-from gnomon.analysis.notify.counters import DEFAULT_EVENTS, Counters, counters_of
+from gnomon.analysis.notify.conditions import (
+    DEFAULT_EVENTS,
+    Counters,
+    Places,
+    counters_of,
+    places,
+    usable_mechanisms,
+    watching,
+)
 from gnomon.analysis.notify.fits import fit_curve
-from gnomon.analysis.notify.model import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
-from gnomon.analysis.notify.places import Places, places
-from gnomon.analysis.notify.quiet import watching
+from gnomon.analysis.notify.result import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
 from gnomon.analysis.notify.statistics import timing_of
-from gnomon.analysis.notify.usable import usable_mechanisms
 from gnomon.errors import UsageError
 from gnomon.messaging.host import (
     LARGEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gnomon.stress.load import HostLoad, LoadWatch
+from gnomon.stress.samples import HostLoad, LoadWatch
 
 
 def test_load_is_what_passed_since_the_watch_began(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ import time
 import pytest
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.stress.channels import Channel, parse_channel
-from gnomon.stress.generators import HostLoader
-from gnomon.stress.nodes import Node, Nodes, read_nodes
+from gnomon.stress.host_loader import HostLoader
+from gnomon.stress.nodes import Channel, Node, Nodes, parse_channel, read_nodes
 from gnomon.stress.streams import Stream
 
 from .processes import children, cpu_seconds, gone, running
@@ -62,8 +61,8 @@ def test_generators_end_when_they_are_taken_away_and_with_the_loader() -> None:
 
 _PARENT = """
 import sys, time
-from gnomon.stress.channels import Channel
-from gnomon.stress.generators import HostLoader
+from gnomon.stress.nodes import Channel
+from gnomon.stress.host_loader import HostLoader
 loader = HostLoader(size=8 << 20)
 loader.set(Channel({node}, {node}), 2)
 loader.busy({node}, 1)
