@@ -38,9 +38,7 @@ else:
 LARGE = 4096
 """How many numbers an array may have to be written in full though a recording holds it."""
 
-KINDS = {
-    "survey": "gnomon.analysis.survey.result",
-}
+KINDS: dict[str, str] = {}
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 
 Reference = dict[str, Any]  # Any: content of JSON
