@@ -199,7 +199,7 @@ def test_columns_go_by_rank_and_the_table_says_so() -> None:
     assert "no room for source: see --csv or --html" in shown(70)
     assert "no room for source, spread: see --csv or --html" in shown(60)
     for columns in (55, 70, 80, 120):
-        assert "3 ms" in shown(columns) and "0.90 to 1.10 ms" in shown(columns)
+        assert "3.00 ms" in shown(columns) and "0.90 to 1.10 ms" in shown(columns)
 
 
 def test_below_55_columns_rows_are_written_as_names_and_values() -> None:
