@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt $(wildcard native/*)
+NATIVE := CMakeLists.txt $(wildcard native/*.* native/*/*)
 # Quick tests share the CPUs; the slow ones run beside the guests, which take one CPU.
 PARALLEL := -n auto --maxprocesses 4
 # Debian packages that the slow lanes of the tests use.
@@ -42,6 +42,7 @@ lint: $(VENV)/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@scripts/house --check
 
 docs: $(VENV)/.test
 	@echo "== Documentation"

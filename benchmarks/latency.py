@@ -26,7 +26,7 @@ from gnomon.machines.loads import FAST, SLOW
 from gnomon.sources.base import Command
 from gnomon.sources.machine import MachineSource
 from gnomon.sources.sampling import Sampling
-from gnomon.studies.sterz.thresholds import Score, score
+from gnomon_studies.sterz.thresholds import Score, score
 
 _RATES = (20e3, 100e3, 1e6)
 _PHASES = {"fast": FAST, "as long as a sweep": 0.5, "slow": SLOW}

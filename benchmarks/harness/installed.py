@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import gnomon
+import gnomon_studies
 from gnomon import _native
 
 _SCRIPT = """#!{python}
@@ -31,9 +32,10 @@ def installed() -> Iterator[Path]:
         root = Path(folder)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", root], check=True)
         site = next(root.glob("lib/python*/site-packages"))
-        source = Path(gnomon.__file__).parent
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
-        shutil.copytree(source, site / "gnomon", ignore=ignored)
+        for package in (gnomon, gnomon_studies):
+            source = Path(package.__file__ or "").parent
+            shutil.copytree(source, site / source.name, ignore=ignored)
         shutil.copy(Path(_native.__file__), site / "gnomon")
         subprocess.run([root / "bin" / "python", "-m", "compileall", "-q", site], check=True)
         script = root / "bin" / "gnomon"

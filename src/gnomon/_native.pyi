@@ -140,7 +140,7 @@ class Region:
     @property
     def name(self) -> str: ...
 
-# The memory system of a simulated machine (native/machine_*). Times are ticks.
+# The memory system of a simulated machine (native/machine/). Times are ticks.
 
 class CacheSpec:
     sets: int
@@ -251,7 +251,7 @@ class Feed:
 class FixedFeed(Feed):
     def __init__(self, operations: bytes) -> None: ...
 
-# The execution of programs on a simulated machine (native/machine_engine*). Times are ticks.
+# The execution of programs on a simulated machine (native/engine/). Times are ticks.
 
 class ExecutionError(RuntimeError): ...
 
@@ -368,7 +368,7 @@ class LackeyFeed(Feed):
 def parse_lackey(text: bytes, piece: int) -> tuple[bytes, int, int]: ...
 def tally(feeds: Sequence[Feed]) -> list[list[int]]: ...
 
-# The counter array (native/monitor_*): arrays are int64, uint64, uint32 and uint8.
+# The counter array (native/monitor/): arrays are int64, uint64, uint32 and uint8.
 MONITOR_COUNT_LIMIT: int
 
 class CounterArray:
@@ -409,7 +409,7 @@ class CounterArray:
     @property
     def most_in_ring(self) -> int: ...
 
-# Segmented least squares (native/segments*). x is (n,), y is (series, n), both float64.
+# Segmented least squares (native/segments/). x is (n,), y is (series, n), both float64.
 
 def segment_cost(x: Any, y: Any, line: bool) -> float: ...
 def split_costs(x: Any, y: Any, line: bool, least: int) -> bytes: ...
@@ -421,7 +421,7 @@ def partitions(
 ) -> list[tuple[float, list[int]]]: ...
 def segment_trials(x: Any, y: Any, line: bool, least: int) -> bytes: ...
 
-# Kalman filters (native/kalman*). Arrays are float64, `which` int64; results go to arrays given.
+# Kalman filters (native/kalman/). Arrays are float64, `which` int64; results go to arrays given.
 
 class BlockFilter:
     def __init__(self, kind: str, count: int, gate: float = 0.0, patience: int = 1) -> None: ...
@@ -640,7 +640,7 @@ def bounce_line(
     first: int, second: int, rounds: int, samples: int, seconds: float
 ) -> list[float]: ...
 
-# Page tracking and placement advice (native/pages_*, native/advice_*).
+# Page tracking and placement advice (native/pages/, native/advice/).
 class HeldProcess:
     @staticmethod
     def before_exec(pid: int) -> HeldProcess: ...

@@ -65,7 +65,7 @@ def exit_code(arguments: Sequence[str]) -> int:
 
 def command_line(*arguments: str) -> list[str]:
     """Return the words that start `gnomon` as a program of its own."""
-    return [sys.executable, "-m", "gnomon.cli", *arguments]
+    return [sys.executable, "-m", "gnomon", *arguments]
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -88,7 +88,7 @@ def test_a_killed_bench_leaves_no_process(data: Path) -> None:
         (data / "small" / f"more{number}.csv").write_text(source)
     arguments = ["bench", "estimate", "--data", str(data), "--jobs", "2"]
     bench = subprocess.Popen(
-        [sys.executable, "-m", "gnomon.cli", *arguments], stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "gnomon", *arguments], stdout=subprocess.DEVNULL
     )
     workers: set[int] = set()
     deadline = time.monotonic() + 120

@@ -150,7 +150,7 @@ def test_another_users_process_may_not_be_tracked(unprivileged: Run) -> None:
 @needs_tracking
 def test_an_interrupt_shows_what_was_found_and_leaves_no_process(folder: Path) -> None:
     (folder / "loop.sh").write_text("echo $$ > pid\nwhile :; do sleep 0.05; done\n")
-    argv = [sys.executable, "-m", "gnomon.cli", "locality", "--by", "pages", "--", "sh", "loop.sh"]
+    argv = [sys.executable, "-m", "gnomon", "locality", "--by", "pages", "--", "sh", "loop.sh"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True) as ours:
         pid = folder / "pid"
         deadline = time.monotonic() + 120

@@ -55,7 +55,7 @@ def test_mistakes_are_told_in_a_sentence(gnomon: Run, words: list[str], said: st
 
 
 def test_nothing_is_left_after_an_interrupt(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gnomon.cli", "notify", "dirt", "--image", "512"]
+    command = [sys.executable, "-m", "gnomon", "notify", "dirt", "--image", "512"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         [*command, "--frames", "100"], stderr=subprocess.PIPE, text=True, env=environment

@@ -10,7 +10,7 @@ _BUSY = "import sys\nprint('ready', flush=True)\nwhile True: pass"
 
 
 def test_ctrl_c_shows_what_was_sampled_and_ends_the_program() -> None:
-    command = [sys.executable, "-m", "gnomon.cli", "profile", "-e", "cpu-clock"]
+    command = [sys.executable, "-m", "gnomon", "profile", "-e", "cpu-clock"]
     with subprocess.Popen(
         [*command, "--", sys.executable, "-c", _BUSY],
         stdout=subprocess.PIPE,

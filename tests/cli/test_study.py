@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from gnomon.studies import STUDIES, Experiment, Study
-from gnomon.studies.verdicts import exact, shape
+from gnomon_studies import STUDIES, Experiment, Study
+from gnomon_studies.verdicts import exact, shape
 
 from .running import ENVELOPE, Run, one_sentence
 
@@ -23,7 +23,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
         exact("E1", "the seed", 7, seed, "a note"),
         shape("E1", "course", "falls", "rises", true=False),
     ]
-    package = ModuleType("gnomon.studies.toy")
+    package = ModuleType("gnomon_studies.toy")
     package.STUDY = Study(  # type: ignore[attr-defined]
         "toy",
         "A toy",
@@ -31,8 +31,8 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
         (Experiment("E1", "first", "toy_experiment"), Experiment("E2", "next", "toy_experiment")),
     )
     monkeypatch.setitem(sys.modules, "toy_experiment", experiment)
-    monkeypatch.setitem(sys.modules, "gnomon.studies.toy", package)
-    monkeypatch.setattr("gnomon.studies.STUDIES", ("toy",))
+    monkeypatch.setitem(sys.modules, "gnomon_studies.toy", package)
+    monkeypatch.setattr("gnomon_studies.STUDIES", ("toy",))
 
 
 def test_all_studies_are_listed(gnomon: Run) -> None:

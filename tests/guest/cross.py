@@ -61,7 +61,7 @@ def require(architecture: Architecture) -> None:
 
 
 def extension(architecture: Architecture, packages: Packages, sources: Path) -> Path:
-    """Return the compiled module of all ``*.cc`` files in the folder ``sources``."""
+    """Return the compiled module of all ``*.cc`` files below the folder ``sources``."""
     if _is_ours(architecture):
         return Path(_native.__file__)
     compiler = _compiler(architecture, packages, sources)
@@ -74,7 +74,7 @@ def extension(architecture: Architecture, packages: Packages, sources: Path) -> 
     jobs: list[tuple[Path, Sequence[str], str]] = [
         (runtime / "nb_combined.cpp", _NANOBIND, nanobind_key)
     ]
-    jobs += [(source, _KERNEL, headers_key) for source in sorted(sources.glob("*.cc"))]
+    jobs += [(source, _KERNEL, headers_key) for source in sorted(sources.rglob("*.cc"))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda job: compiler.compile(*job), jobs))
     return _link(architecture, objects)

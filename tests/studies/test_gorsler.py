@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.studies import Verdict, carry_out, load_study
-from gnomon.studies.gorsler import listing, multiplexing, profiling
-from gnomon.studies.gorsler.accuracy import accuracy_row
-from gnomon.studies.gorsler.overhead import overhead_rows
-from gnomon.studies.gorsler.race import deficit_row, without_traps
-from gnomon.studies.gorsler.runs import FP_EVENT, FP_OPERATIONS, PLACEMENTS, agreement
-from gnomon.studies.gorsler.serialised import serialised_row
-from gnomon.studies.gorsler.smxv import Product, multiply, scaled_machine
-from gnomon.studies.gorsler.threads import threads_row
+from gnomon_studies import Verdict, carry_out, load_study
+from gnomon_studies.gorsler import listing, multiplexing, profiling
+from gnomon_studies.gorsler.accuracy import accuracy_row
+from gnomon_studies.gorsler.overhead import overhead_rows
+from gnomon_studies.gorsler.race import deficit_row, without_traps
+from gnomon_studies.gorsler.runs import FP_EVENT, FP_OPERATIONS, PLACEMENTS, agreement
+from gnomon_studies.gorsler.serialised import serialised_row
+from gnomon_studies.gorsler.smxv import Product, multiply, scaled_machine
+from gnomon_studies.gorsler.threads import threads_row
 
 REPRODUCED = Verdict.REPRODUCED
 SMALL = 512  # the scale of a sparse matrix that takes no time

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from gnomon.machines.signals import Process
-from gnomon.studies import Verdict, carry_out, load_study
-from gnomon.studies.manzke.covariance import run as covariance_rows
-from gnomon.studies.manzke.derived import derived_rows
-from gnomon.studies.manzke.machine import SETS, Course, errors, estimated, held
-from gnomon.studies.manzke.processes import SIX_EVENTS, published
-from gnomon.studies.manzke.registers import MODELS, register_rows
-from gnomon.studies.manzke.smp import mesi_events
-from gnomon.studies.manzke.timing import crossing, growth
-from gnomon.studies.manzke.tracking import run as tracking_rows
+from gnomon_studies import Verdict, carry_out, load_study
+from gnomon_studies.manzke.covariance import run as covariance_rows
+from gnomon_studies.manzke.derived import derived_rows
+from gnomon_studies.manzke.machine import SETS, Course, errors, estimated, held
+from gnomon_studies.manzke.processes import SIX_EVENTS, published
+from gnomon_studies.manzke.registers import MODELS, register_rows
+from gnomon_studies.manzke.smp import mesi_events
+from gnomon_studies.manzke.timing import crossing, growth
+from gnomon_studies.manzke.tracking import run as tracking_rows
 
 
 def made_up(ticks: int = 240) -> Course:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.studies import STUDIES, Experiment, Row, Study, Verdict, carry_out, load_study
-from gnomon.studies.verdicts import exact, holds, shape, within
+from gnomon_studies import STUDIES, Experiment, Row, Study, Verdict, carry_out, load_study
+from gnomon_studies.verdicts import exact, holds, shape, within
 
 
 @pytest.fixture

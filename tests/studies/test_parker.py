@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from gnomon.studies import Verdict, carry_out, load_study
-from gnomon.studies.model import Row
+from gnomon.analysis.study.result import Row
+from gnomon_studies import Verdict, carry_out, load_study
 
 
 @cache

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.studies import Findings, Verdict, carry_out, load_study
-from gnomon.studies.model import Row
-from gnomon.studies.pictures import Surface
-from gnomon.studies.smile import fft, radix
-from gnomon.studies.smile.traces import COUNTERS, PAGE, RANGES, Grid, grid, page_grid, trace
+from gnomon.analysis.study.result import Row, Surface
+from gnomon_studies import Findings, Verdict, carry_out, load_study
+from gnomon_studies.smile import fft, radix
+from gnomon_studies.smile.traces import COUNTERS, PAGE, RANGES, Grid, grid, page_grid, trace
 
 SHAPE, NOT, SAME = Verdict.SHAPE_ONLY, Verdict.NOT_REPRODUCED, Verdict.REPRODUCED
 

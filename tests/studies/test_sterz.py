@@ -10,9 +10,9 @@ import pytest
 from gnomon.analysis.compare import EventComparison
 from gnomon.analysis.compare.result import Sample
 from gnomon.analysis.compare.result import Verdict as Change
-from gnomon.studies import Verdict, carry_out, load_study
-from gnomon.studies.sterz import axes, breaks, host, sorting, strides
-from gnomon.studies.sterz.changes import alike, change_row
+from gnomon_studies import Verdict, carry_out, load_study
+from gnomon_studies.sterz import axes, breaks, host, sorting, strides
+from gnomon_studies.sterz.changes import alike, change_row
 
 SHAPE, NOT = Verdict.SHAPE_ONLY, Verdict.NOT_REPRODUCED
 

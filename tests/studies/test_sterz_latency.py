@@ -7,8 +7,8 @@ import pytest
 from gnomon.analysis.latency import LatencyBin, LatencyResult, Mode, Reference
 from gnomon.analysis.latency.peaks import find_peaks
 from gnomon.recording.model import Provenance
-from gnomon.studies import Verdict, carry_out, load_study
-from gnomon.studies.sterz import local_loads, remote_loads
+from gnomon_studies import Verdict, carry_out, load_study
+from gnomon_studies.sterz import local_loads, remote_loads
 
 REFERENCES = (
     Reference("L1", 5),

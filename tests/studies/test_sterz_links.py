@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.studies import Verdict, carry_out, load_study
-from gnomon.studies.model import Findings, Row
+from gnomon.analysis.study.result import Findings, Row
+from gnomon_studies import Verdict, carry_out, load_study
 
 
 @pytest.fixture(scope="module")

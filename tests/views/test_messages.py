@@ -9,21 +9,21 @@ from xml.etree import ElementTree
 import pytest
 
 from gnomon.errors import GnomonError
-from gnomon.messaging.uln.pingpong import PING, Style, ping_pong
+from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
 from gnomon.views.messages import _ticks as ticks_of
 from gnomon.views.messages import print_timeline, timeline_svg, write_timeline
 
 
 def test_text_counts_from_the_first_mark_of_a_message() -> None:
     stream = io.StringIO()
-    print_timeline(ping_pong(Style.NOTIFIED).timeline, stream, PING)
+    print_timeline(run_ping_pong(Style.NOTIFIED).timeline, stream, PING)
     lines = stream.getvalue().splitlines()
     assert lines[0] == "SIMULATED uln, 2 nodes"
     assert lines[-1].split() == ["458", "ns", "1", "main", "3", "receive", "returns"]
 
 
 def test_drawing_has_a_lane_for_each_thread_and_a_band_for_each_message() -> None:
-    timeline = ping_pong(Style.THREADED).timeline
+    timeline = run_ping_pong(Style.THREADED).timeline
     root = ElementTree.fromstring(timeline_svg(timeline))
     texts = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"node 0 main", "node 0 receiver", "node 0 NIC", "node 1 main"} <= set(texts)
@@ -32,14 +32,14 @@ def test_drawing_has_a_lane_for_each_thread_and_a_band_for_each_message() -> Non
 
 
 def test_a_part_of_the_time_has_only_its_messages() -> None:
-    timeline = ping_pong(Style.NOTIFIED).timeline
+    timeline = run_ping_pong(Style.NOTIFIED).timeline
     ping = next(flight for flight in timeline.flights if flight.number == PING)
     root = ElementTree.fromstring(timeline_svg(timeline, start=ping.left, end=timeline.end))
     assert len(list(root.iter("{http://www.w3.org/2000/svg}polygon"))) == 2
 
 
 def test_files(tmp_path: Path) -> None:
-    timeline = ping_pong(Style.NOTIFIED).timeline
+    timeline = run_ping_pong(Style.NOTIFIED).timeline
     write_timeline(timeline, tmp_path / "run.svg")
     write_timeline(timeline, tmp_path / "run.html")
     assert (tmp_path / "run.svg").read_text().startswith("<svg")
@@ -49,7 +49,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_a_cut_counts_from_its_start_and_shows_what_is_in_it() -> None:
-    found = ping_pong(Style.NOTIFIED)
+    found = run_ping_pong(Style.NOTIFIED)
     start = found.timeline.time_of("send is called", PING)
     part = found.timeline.cut(start, start + found.results[0])
     assert part.time_of("first byte arrives", PING) == 345
@@ -60,7 +60,7 @@ def test_a_cut_counts_from_its_start_and_shows_what_is_in_it() -> None:
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(GnomonError, match="cannot write"):
-        write_timeline(ping_pong(Style.NOTIFIED).timeline, tmp_path / "none" / "run.svg")
+        write_timeline(run_ping_pong(Style.NOTIFIED).timeline, tmp_path / "none" / "run.svg")
     assert not list(tmp_path.iterdir())
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 
-from gnomon.studies import Experiment, Findings, Row, Study, Verdict
 from gnomon.views.study import findings_as_json, print_findings, print_studies, studies_as_json
+from gnomon_studies import Experiment, Findings, Row, Study, Verdict
 
 STUDY = Study("toy", "A toy", "Nobody 1999", (Experiment("E1", "first", "nowhere"),))
 FINDINGS = Findings(

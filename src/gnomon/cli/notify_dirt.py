@@ -25,7 +25,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gnomon.studies.parker.dirt import Settings
+    from gnomon.analysis.raytracer import Settings
     from gnomon.views.dirt import Sweep
 
 _SWEEPS = ("misses", "bricks", "wakes")
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw, and show what it took."""
-    from gnomon.studies.parker.dirt import Settings
+    from gnomon.analysis.raytracer import Settings
 
     _check_output(options)
     chosen = {name: getattr(options, name) for name in _NUMBERS}
@@ -84,7 +84,7 @@ def _check_output(options: argparse.Namespace) -> None:
 
 
 def _draw(options: argparse.Namespace, settings: Settings) -> None:
-    from gnomon.studies.parker.dirt import render
+    from gnomon.analysis.raytracer import render
     from gnomon.views.dirt import print_run, run_as_json
     from gnomon.views.envelope import envelope
     from gnomon.views.progress import progress_bar
@@ -92,7 +92,7 @@ def _draw(options: argparse.Namespace, settings: Settings) -> None:
     with progress_bar("drawing", settings.frames * settings.tiles) as advance:
         done = render(settings, progress=advance)
     if options.output is not None:
-        from gnomon.studies.parker.dirt.image import write_png
+        from gnomon.analysis.raytracer.image import write_png
 
         write_png(done.images[-1], Path(options.output))
     if options.json:
@@ -104,7 +104,7 @@ def _draw(options: argparse.Namespace, settings: Settings) -> None:
 
 
 def _sweep(options: argparse.Namespace, settings: Settings) -> None:
-    from gnomon.studies.parker.dirt.sweeps import compare_wakes, sweep_bricks, sweep_misses
+    from gnomon.analysis.raytracer.sweeps import compare_wakes, sweep_bricks, sweep_misses
     from gnomon.views.dirt import print_sweep, sweep_as_json
     from gnomon.views.envelope import envelope
     from gnomon.views.progress import progress_bar

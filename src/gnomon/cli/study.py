@@ -20,11 +20,11 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.simulated import checked_seed
 from gnomon.errors import UsageError
-from gnomon.studies import STUDIES, Study, carry_out, load_study
 from gnomon.views.envelope import envelope
 from gnomon.views.study import (
     findings_as_json,
@@ -32,6 +32,9 @@ from gnomon.views.study import (
     print_studies,
     studies_as_json,
 )
+
+if TYPE_CHECKING:
+    from gnomon.analysis.study import Study
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +51,8 @@ def run(options: argparse.Namespace) -> int:
     if options.name == "list":
         return _list(options)
     check_html(options)
+    from gnomon_studies import carry_out, load_study
+
     study = load_study(options.name)
     ids = _ids(options.only)
     with _progress(study, len(study.choose(ids))) as advance:
@@ -69,6 +74,8 @@ def _list(options: argparse.Namespace) -> int:
         raise UsageError("--only chooses experiments of one study: name it instead of list.")
     if options.html is not None:
         raise UsageError("--html is for one study: name it instead of list.")
+    from gnomon_studies import STUDIES, load_study
+
     studies = [load_study(name) for name in STUDIES]
     if options.json:
         print(envelope("study", studies_as_json(studies)))

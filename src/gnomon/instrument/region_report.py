@@ -20,7 +20,7 @@ _MAGIC = b"GNREGION"
 _VERSION = 1
 _EVENTS = 16
 _NONE = 0xFFFFFFFF
-# Both mirror the structures in native/region_table.hh.
+# Both mirror the structures in native/regions/table.hh.
 _HEADER = struct.Struct(f"=8sIIIIII{_EVENTS * 112}s")
 _NODE = struct.Struct(f"=IIII128sQQQQQQ{_EVENTS}Q")
 

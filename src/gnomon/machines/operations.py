@@ -33,7 +33,7 @@ OPERATION = np.dtype(
 
 
 class Code(IntEnum):
-    """What an operation does; native/machine_program.hh says what its value means."""
+    """What an operation does; native/machine/program.hh says what its value means."""
 
     LOAD = 0
     STORE = auto()

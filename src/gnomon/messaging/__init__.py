@@ -1,1 +1,241 @@
-"""Messaging: what sending, receiving and being told of a message cost."""
+"""Messaging: what sending, receiving and being told of a message cost.
+
+`uln` runs message programs on machines with and without user-level notification, `simulator`
+runs them on clusters, `cluster_model` solves equations of them, `fitting` finds parameters of
+these equations in measurements, and `host` measures messages between processes of this host.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gnomon.messaging.cluster_model import (
+        OS_NIC,
+        Exchange,
+        ModelError,
+        Overheads,
+        Queue,
+        Saturation,
+        Solution,
+        Speed,
+        SpeedLaw,
+        States,
+        Unshared,
+        expected_maximum,
+        solve,
+    )
+    from gnomon.messaging.fitting import (
+        ImbalanceFit,
+        MeasurementError,
+        MissFit,
+        Parameter,
+        SaturationFit,
+        fit_imbalance,
+        fit_misses,
+        fit_saturation,
+        read_columns,
+    )
+    from gnomon.messaging.raytracer_model import (
+        DIRT_CORE_SPEEDUP,
+        DIRT_DEFAULT_EDGE,
+        DIRT_HANDLER,
+        DIRT_ONE_WAY,
+        DIRT_RECEIVE,
+        DIRT_REQUEST_BYTES,
+        DIRT_RESPONSE_PRINTED,
+        DIRT_RESPONSE_USED,
+        DIRT_SEND,
+        DIRT_WAKE,
+        BlockLaw,
+        DirectResume,
+        Dirt,
+        best_edge,
+        efficiency,
+        response_bytes,
+    )
+    from gnomon.messaging.simulator import (
+        Cluster,
+        Layout,
+        MessageRun,
+        Script,
+        SimulatedRun,
+        load_cluster,
+        simulate,
+    )
+    from gnomon.messaging.simulator.programs import all_to_all, dirt, key_value, ping_pong
+    from gnomon.messaging.timeline import Timeline
+    from gnomon.messaging.uln import (
+        KERNEL_NIC,
+        MEMORY_BASE,
+        MEMORY_BYTES,
+        ULN,
+        USER_LEVEL_NIC,
+        DeadlockError,
+        Descriptor,
+        Doorbell,
+        Fallback,
+        Placement,
+        ProgramRun,
+        Thread,
+        TimeLimitError,
+        run_programs,
+    )
+    from gnomon.messaging.uln.network import LINE_BYTES
+    from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
+
+__all__ = [
+    "DIRT_CORE_SPEEDUP",
+    "DIRT_DEFAULT_EDGE",
+    "DIRT_HANDLER",
+    "DIRT_ONE_WAY",
+    "DIRT_RECEIVE",
+    "DIRT_REQUEST_BYTES",
+    "DIRT_RESPONSE_PRINTED",
+    "DIRT_RESPONSE_USED",
+    "DIRT_SEND",
+    "DIRT_WAKE",
+    "KERNEL_NIC",
+    "LINE_BYTES",
+    "MEMORY_BASE",
+    "MEMORY_BYTES",
+    "OS_NIC",
+    "PING",
+    "ULN",
+    "USER_LEVEL_NIC",
+    "BlockLaw",
+    "Cluster",
+    "DeadlockError",
+    "Descriptor",
+    "DirectResume",
+    "Dirt",
+    "Doorbell",
+    "Exchange",
+    "Fallback",
+    "ImbalanceFit",
+    "Layout",
+    "MeasurementError",
+    "MessageRun",
+    "MissFit",
+    "ModelError",
+    "Overheads",
+    "Parameter",
+    "Placement",
+    "ProgramRun",
+    "Queue",
+    "Saturation",
+    "SaturationFit",
+    "Script",
+    "SimulatedRun",
+    "Solution",
+    "Speed",
+    "SpeedLaw",
+    "States",
+    "Style",
+    "Thread",
+    "TimeLimitError",
+    "Timeline",
+    "Unshared",
+    "all_to_all",
+    "best_edge",
+    "dirt",
+    "efficiency",
+    "expected_maximum",
+    "fit_imbalance",
+    "fit_misses",
+    "fit_saturation",
+    "key_value",
+    "load_cluster",
+    "ping_pong",
+    "read_columns",
+    "response_bytes",
+    "run_ping_pong",
+    "run_programs",
+    "simulate",
+    "solve",
+]
+
+_MODULES = {
+    "BlockLaw": "raytracer_model",
+    "DIRT_CORE_SPEEDUP": "raytracer_model",
+    "Cluster": "simulator",
+    "DIRT_DEFAULT_EDGE": "raytracer_model",
+    "DeadlockError": "uln",
+    "Descriptor": "uln",
+    "DirectResume": "raytracer_model",
+    "Dirt": "raytracer_model",
+    "Doorbell": "uln",
+    "Exchange": "cluster_model",
+    "Fallback": "uln",
+    "DIRT_HANDLER": "raytracer_model",
+    "ImbalanceFit": "fitting",
+    "KERNEL_NIC": "uln",
+    "LINE_BYTES": "uln.network",
+    "Layout": "simulator",
+    "MEMORY_BASE": "uln",
+    "MEMORY_BYTES": "uln",
+    "MeasurementError": "fitting",
+    "MessageRun": "simulator",
+    "MissFit": "fitting",
+    "ModelError": "cluster_model",
+    "DIRT_ONE_WAY": "raytracer_model",
+    "OS_NIC": "cluster_model",
+    "Overheads": "cluster_model",
+    "PING": "uln.ping_pongs",
+    "Parameter": "fitting",
+    "Placement": "uln",
+    "ProgramRun": "uln",
+    "Queue": "cluster_model",
+    "DIRT_RECEIVE": "raytracer_model",
+    "DIRT_REQUEST_BYTES": "raytracer_model",
+    "DIRT_RESPONSE_PRINTED": "raytracer_model",
+    "DIRT_RESPONSE_USED": "raytracer_model",
+    "DIRT_SEND": "raytracer_model",
+    "Saturation": "cluster_model",
+    "SaturationFit": "fitting",
+    "Script": "simulator",
+    "SimulatedRun": "simulator",
+    "Solution": "cluster_model",
+    "Speed": "cluster_model",
+    "SpeedLaw": "cluster_model",
+    "States": "cluster_model",
+    "Style": "uln.ping_pongs",
+    "Thread": "uln",
+    "TimeLimitError": "uln",
+    "Timeline": "timeline",
+    "ULN": "uln",
+    "USER_LEVEL_NIC": "uln",
+    "Unshared": "cluster_model",
+    "DIRT_WAKE": "raytracer_model",
+    "all_to_all": "simulator.programs",
+    "best_edge": "raytracer_model",
+    "dirt": "simulator.programs",
+    "efficiency": "raytracer_model",
+    "expected_maximum": "cluster_model",
+    "fit_imbalance": "fitting",
+    "fit_misses": "fitting",
+    "fit_saturation": "fitting",
+    "key_value": "simulator.programs",
+    "load_cluster": "simulator",
+    "ping_pong": "simulator.programs",
+    "read_columns": "fitting",
+    "response_bytes": "raytracer_model",
+    "run_ping_pong": "uln.ping_pongs",
+    "run_programs": "uln",
+    "simulate": "simulator",
+    "solve": "cluster_model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Names are fetched on first use: nobody needs all of simulator, model and kernels.
+    if name not in _MODULES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gnomon.messaging.simulator.comparison import ClusterComparison, OnCluster
-from gnomon.messaging.simulator.named import (
+from gnomon.messaging.simulator import (
     cluster_names,
     load_cluster,
     program_names,
     program_parameters,
     program_summary,
 )
+from gnomon.messaging.simulator.comparison import ClusterComparison, OnCluster
 from gnomon.messaging.simulator.run import Timed
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table

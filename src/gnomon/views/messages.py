@@ -13,7 +13,7 @@ from gnomon.views.table import Column, Table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gnomon.messaging.uln.timeline import Timeline
+    from gnomon.messaging.timeline import Timeline
 
 _LEFT, _RIGHT, _TOP = 150.0, 24.0, 56.0
 _WIDTH = 1000.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from gnomon.studies.model import Findings, Study, Value, Verdict
+from gnomon.analysis.study.result import Findings, Study, Value, Verdict
 from gnomon.views.table import Column, Table
 
 

@@ -1,4 +1,4 @@
-"""The analogue mixture in plain Python: slow, and the same numbers as native/estimate_*.cc."""
+"""The analogue mixture in plain Python: slow, and the same numbers as native/estimate/."""
 
 from __future__ import annotations
 

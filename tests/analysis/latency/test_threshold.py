@@ -17,7 +17,7 @@ from gnomon.analysis.latency.sweeps import SweepOrder, sweep_numbers
 from gnomon.analysis.latency.threshold import histogram
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.loads import FAST, SLOW
-from gnomon.studies.sterz.thresholds import Score, score
+from gnomon_studies.sterz.thresholds import Score, score
 
 MS = 1_000_000
 

@@ -17,7 +17,7 @@ from gnomon.analysis.prediction import (
 )
 from gnomon.analysis.prediction.predict import solve_for
 from gnomon.errors import UsageError
-from gnomon.messaging.model import Saturation
+from gnomon.messaging.cluster_model import Saturation
 
 EXACT = Quantity.exactly
 

@@ -30,7 +30,7 @@ int main(void) {
 
 
 def _command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "gnomon.cli", *words]
+    return [sys.executable, "-m", "gnomon", *words]
 
 
 def _readings(path: Path) -> set[tuple[int, int, str]]:

@@ -12,7 +12,7 @@ NOBODY = 65534
 def gnomon(*arguments: str, user: int = 0) -> dict[str, Any]:
     """Run a command with ``--json``, as another user if one is given, and return how it went."""
     done = subprocess.run(
-        [sys.executable, "-m", "gnomon.cli", arguments[0], "--json", *arguments[1:]],
+        [sys.executable, "-m", "gnomon", arguments[0], "--json", *arguments[1:]],
         capture_output=True,
         text=True,
         check=False,

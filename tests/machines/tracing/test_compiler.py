@@ -35,7 +35,7 @@ def folder(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def _cc(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gnomon.cli", "cc", *arguments]
+    command = [sys.executable, "-m", "gnomon", "cc", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -54,7 +54,7 @@ def test_make_uses_it_as_its_compiler(folder: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     (folder / "Makefile").write_text("main: main.o twice.o\n")
-    compiler = f"{sys.executable} -m gnomon.cli cc"
+    compiler = f"{sys.executable} -m gnomon cc"
     subprocess.run(["make", "-s", f"CC={compiler}", "CFLAGS=-O1"], check=True, timeout=60)
     assert is_traced_binary(folder / "main")
 

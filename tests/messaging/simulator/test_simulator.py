@@ -85,7 +85,7 @@ def test_a_ping_pong_costs_what_loggp_says(size: int) -> None:
 
 def test_the_published_round_trips_of_the_three_ways_to_wait() -> None:
     """Table 1 and 2 of Parker: 916 ns woken, 896 +- 20 polling."""
-    from gnomon.messaging.simulator.named import load_cluster
+    from gnomon.messaging.simulator import load_cluster
 
     for name, expected, spread in (("uln", 916, 0.001), ("polling", 896, 20)):
         named = load_cluster(name)
@@ -345,21 +345,20 @@ def test_a_message_that_names_a_thread_elsewhere_wakes_nobody() -> None:
 
 def test_both_simulators_agree_on_what_a_message_costs() -> None:
     """Event by event and to the nanosecond, on machines of the same kinds."""
-    from gnomon.messaging.simulator.named import load_cluster
+    from gnomon.messaging.simulator import load_cluster
     from gnomon.messaging.uln import MACHINES
-    from gnomon.messaging.uln.pingpong import Style
-    from gnomon.messaging.uln.pingpong import ping_pong as ping_pong_by_hand
+    from gnomon.messaging.uln.ping_pongs import Style, run_ping_pong
 
     for name, kind in MACHINES.items():
         named = load_cluster(name)
         layout = ping_pong(rounds=3, waiting=named.waiting)
         trip = simulate(named.sized(layout), layout).timed["round trip"]
-        assert trip.least == trip.most == ping_pong_by_hand(Style.NOTIFIED, kind).results[0]
+        assert trip.least == trip.most == run_ping_pong(Style.NOTIFIED, kind).results[0]
 
 
 def test_traces_become_timelines() -> None:
     """With a band for every message whose whole way was traced."""
-    from gnomon.messaging.simulator.drawing import timeline_of
+    from gnomon.messaging.simulator.comparison import timeline_of
 
     cluster = Cluster(latency=300, per_byte=1, delivery=41, send_overhead=26)
     run = simulate(cluster, ping_pong(rounds=2), trace_limit=7)

@@ -22,13 +22,13 @@ from gnomon.messaging.uln import (
     TimeLimitError,
     engine,
     machine_kind,
-    run,
+    run_programs,
 )
-from gnomon.messaging.uln.pingpong import PING, Style, ping_pong
+from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
 
 
 def since_send(style: Style, what: str, late: int = 0) -> int:
-    timeline = ping_pong(style, late=late).timeline
+    timeline = run_ping_pong(style, late=late).timeline
     return timeline.time_of(what, PING) - timeline.time_of("send is called", PING)
 
 
@@ -77,19 +77,19 @@ def test_a_message_is_polled_whenever_it_comes(late: int) -> None:
         await thread.compute(380 + late)
         await thread.poll_recv()
 
-    run(receiver, sender)
+    run_programs(receiver, sender)
 
 
 def test_round_trips() -> None:
-    polled = [ping_pong(Style.POLLING, late=late).results[0] for late in range(21)]
+    polled = [run_ping_pong(Style.POLLING, late=late).results[0] for late in range(21)]
     assert all(abs(time - 896) <= 20 for time in polled)
-    assert ping_pong(Style.NOTIFIED).results[0] == 916
-    assert ping_pong(Style.THREADED).results[0] == 921
+    assert run_ping_pong(Style.NOTIFIED).results[0] == 916
+    assert run_ping_pong(Style.THREADED).results[0] == 921
 
 
 def test_machines_without_user_level_notification_take_longer() -> None:
     trips = [
-        ping_pong(Style.NOTIFIED, kind).results[0] for kind in (ULN, USER_LEVEL_NIC, KERNEL_NIC)
+        run_ping_pong(Style.NOTIFIED, kind).results[0] for kind in (ULN, USER_LEVEL_NIC, KERNEL_NIC)
     ]
     assert trips == sorted(trips)
     assert trips[1] - trips[0] == 2 * (1000 - ULN.costs.nic_wake)  # a microsecond for each
@@ -117,7 +117,7 @@ def test_receiving_what_is_there_already(sleeping: bool, published: int) -> None
     async def program(thread: Thread) -> int:
         return await waiting_already(thread, sleeping)
 
-    assert run(program, program).results[0] == published
+    assert run_programs(program, program).results[0] == published
 
 
 def test_data_arrives_where_the_sender_says() -> None:
@@ -150,7 +150,7 @@ def test_data_arrives_where_the_sender_says() -> None:
             thread.load(MEMORY_BASE, 3),
         )
 
-    outcome = run(sender, receiver)
+    outcome = run_programs(sender, receiver)
     assert outcome.results[1] == (42, bytes(range(256)) * 16, b"abc")
     long, short = sorted(outcome.timeline.flights, key=lambda flight: flight.number)
     assert long.last - long.first == long.bytes == 4096 + 38 + 30
@@ -169,7 +169,7 @@ def test_messages_of_two_nodes_share_the_port_of_a_third() -> None:
         await thread.poll_recv()
         await thread.poll_recv()
 
-    first, second = run(receiver, sender, sender).timeline.flights
+    first, second = run_programs(receiver, sender, sender).timeline.flights
     assert first.left == second.left
     assert second.first == first.last
 
@@ -186,7 +186,7 @@ def test_a_wake_up_before_arming_is_lost_and_said_to_be() -> None:
         await thread.wake_thread(handle)
 
     with pytest.raises(DeadlockError) as failure:
-        run(main)
+        run_programs(main)
     text = str(failure.value)
     assert "thread 'main' of node 0 waits in thread_sleep since 4 ns" in text
     assert "lost a wake-up that came at 0 ns when it armed at 4 ns: call stage_sleep before" in text
@@ -203,7 +203,7 @@ def test_a_wake_up_after_arming_is_kept() -> None:
     async def wake(thread: Thread, handle: ThreadHandle) -> None:
         await thread.wake_thread(handle)
 
-    assert run(main).results[0] == 102
+    assert run_programs(main).results[0] == 102
 
 
 @pytest.mark.parametrize("fallback", list(Fallback))
@@ -227,7 +227,7 @@ def test_a_message_for_a_thread_off_the_core_is_received_when_it_is_back(
         await thread.compute(200)
         await thread.send(Descriptor(comm_id=comm).flagged(Doorbell.WAKE))
 
-    outcome = run(main, sender, fallback=fallback)
+    outcome = run_programs(main, sender, fallback=fallback)
     assert outcome.results[0] == 10_100 + 25
     word = {Fallback.LIST: "listed", Fallback.HINT: "dropped"}[fallback]
     assert any(mark.what.endswith(word) for mark in outcome.timeline.marks)
@@ -246,9 +246,9 @@ def test_hints_wake_a_thread_that_comes_back_for_nothing() -> None:
         await thread.thread_sleep()
         return thread.get_clock()
 
-    assert run(main, fallback=Fallback.HINT).results[0] == 1100
+    assert run_programs(main, fallback=Fallback.HINT).results[0] == 1100
     with pytest.raises(DeadlockError):
-        run(main, fallback=Fallback.LIST)
+        run_programs(main, fallback=Fallback.LIST)
 
 
 def test_two_sleepers_get_a_message_each() -> None:
@@ -268,7 +268,7 @@ def test_two_sleepers_get_a_message_each() -> None:
             message = Descriptor(comm_id=comm, user_field=field)
             await thread.send(message.flagged(Doorbell.WAKE))
 
-    assert sorted(run(main, sender).results[0]) == [1, 2]
+    assert sorted(run_programs(main, sender).results[0]) == [1, 2]
 
 
 async def receives_forever(thread: Thread) -> None:
@@ -289,13 +289,13 @@ async def sends_without_doorbell(thread: Thread) -> None:
 
 def test_deadlocks_are_told_in_a_sentence() -> None:
     with pytest.raises(DeadlockError, match=r"'main' of node 0 waits in sleep_recv since 28 ns"):
-        run(receives_forever, nothing)
+        run_programs(receives_forever, nothing)
     with pytest.raises(DeadlockError, match="waits in poll_recv"):
-        run(polls_forever, nothing)
+        run_programs(polls_forever, nothing)
     with pytest.raises(DeadlockError, match=r"1 messages wait at node 0 whose doorbell"):
-        run(receives_forever, sends_without_doorbell)
+        run_programs(receives_forever, sends_without_doorbell)
     with pytest.raises(DeadlockError, match="establish_communication"):
-        run(nothing, no_part)
+        run_programs(nothing, no_part)
 
 
 async def no_part(thread: Thread) -> None:
@@ -309,7 +309,7 @@ async def no_end(thread: Thread) -> None:
 
 def test_a_program_without_end_is_stopped() -> None:
     with pytest.raises(TimeLimitError, match=r"100 µs of simulated time: thread 'main'"):
-        run(no_end, limit=100_000)
+        run_programs(no_end, limit=100_000)
 
 
 def test_a_program_that_goes_round_in_no_time_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +319,7 @@ def test_a_program_that_goes_round_in_no_time_is_stopped(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(engine, "STEP_LIMIT", 1000)
     with pytest.raises(TimeLimitError, match=r"1,000 steps in 0 ns of .*thread 'main' of node 0"):
-        run(idler)
+        run_programs(idler)
 
 
 def not_async(thread: Thread) -> int:
@@ -403,14 +403,14 @@ def test_mistakes_are_told_in_a_sentence(
     program: object, error: type[GnomonError], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        run(program)  # type: ignore[arg-type]
+        run_programs(program)  # type: ignore[arg-type]
 
 
 def test_other_errors_of_a_program_come_through() -> None:
     with pytest.raises(ZeroDivisionError):
-        run(fails)
+        run_programs(fails)
     with pytest.raises(UsageError, match="no program"):
-        run()
+        run_programs()
     with pytest.raises(UsageError, match="choose from"):
         machine_kind("abacus")
 
@@ -421,13 +421,13 @@ def test_a_message_after_teardown_is_refused() -> None:
         await thread.teardown_communication(comm)
         await thread.compute(5000)
 
-    outcome = run(gone, sends_without_doorbell)
+    outcome = run_programs(gone, sends_without_doorbell)
     assert any("refused: node 0 has no connection" in m.what for m in outcome.timeline.marks)
     assert outcome.refused == 1
 
 
 def test_the_same_program_gives_the_same_timeline() -> None:
-    first, second = (ping_pong(Style.THREADED).timeline for _ in range(2))
+    first, second = (run_ping_pong(Style.THREADED).timeline for _ in range(2))
     assert first == second
 
 
@@ -447,7 +447,7 @@ def test_programmed_io_saves_what_the_document_says() -> None:
     async def by_dma(thread: Thread) -> int:
         return await program(thread, False)
 
-    pio, dma = run(by_pio), run(by_dma)
+    pio, dma = run_programs(by_pio), run_programs(by_dma)
     assert dma.results[0] - pio.results[0] == 18
     assert dma.timeline.flights[0].left - pio.timeline.flights[0].left == 10
 
@@ -474,4 +474,4 @@ def test_lines_go_to_the_cache_if_sender_and_connection_want_it(
         await thread.establish_communication(2, inject=allowed)
         thread.free_note(await thread.poll_recv())
 
-    assert run(sender, receiver).placements == ({}, expected)
+    assert run_programs(sender, receiver).placements == ({}, expected)

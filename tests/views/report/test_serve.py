@@ -43,7 +43,7 @@ def writer(tmp_path: Path) -> Iterator[RecordingWriter]:
 @pytest.fixture
 def served(writer: RecordingWriter) -> Iterator[str]:
     """The address of `gnomon serve`, a program of its own as users have it."""
-    words = [sys.executable, "-m", "gnomon.cli", "serve", str(writer.path)]
+    words = [sys.executable, "-m", "gnomon", "serve", str(writer.path)]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.studies import carry_out, load_study
-from gnomon.studies.pictures import Bar, Bars, Curve, Curves
+from gnomon.analysis.study.result import Bar, Bars, Curve, Curves
 from gnomon.views.report.charts import draw_bars, draw_curves
 from gnomon.views.report.page import Figure, render_page
 from gnomon.views.report.study import study_page
+from gnomon_studies import carry_out, load_study
 
 
 @pytest.mark.parametrize(

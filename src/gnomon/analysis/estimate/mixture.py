@@ -6,7 +6,7 @@ Which notion of alike, how many such ticks, whether counts or rates, or after al
 readings: for each event that is decided by how well the guesses met readings that had been
 hidden from them. Linear scaling, for which a reading stands for its whole rotation, has a share
 in that as far as it does as well, and all of it where a reading is unlike anything guessed
-before: nothing is known yet about what has begun. The kernel is in native/estimate_*.cc.
+before: nothing is known yet about what has begun. The kernel is in native/estimate/.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_OBJECT = "no known object"
 _WORD = 8
 _WORDS = 8  # of a block
-_SOURCES = 1 << 10  # as in native/advice_tally.hh
+_SOURCES = 1 << 10  # as in native/advice/tally.hh
 _PROBES = 64  # places of a page that are looked at to find whose it is
 
 CELL = np.dtype(

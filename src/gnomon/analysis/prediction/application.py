@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.analysis.prediction.quantity import Quantity
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import Section, read_definitions
-from gnomon.messaging.model import Saturation, SpeedLaw, Unshared
+from gnomon.messaging.cluster_model import Saturation, SpeedLaw, Unshared
 from gnomon.units import parse_duration, parse_size
 
 if TYPE_CHECKING:

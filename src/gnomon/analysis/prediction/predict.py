@@ -12,7 +12,7 @@ from gnomon.analysis.prediction.quantity import Quantity
 from gnomon.analysis.prediction.ways import USER_LEVEL, Way, user_level
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
-from gnomon.messaging.model import Exchange, Solution, solve
+from gnomon.messaging.cluster_model import Exchange, Solution, solve
 from gnomon.units import format_bytes, format_duration
 
 DRAWS = 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gnomon.analysis.prediction.quantity import Quantity
-from gnomon.messaging.uln.machine import ULN
+from gnomon.messaging.uln.machine_kinds import ULN
 
 USER_LEVEL = "user-level"
 """The name of user-level notification among the ways."""

@@ -1,17 +1,31 @@
-"""What a simulated cluster costs: cores whose threads share them, ports, wires, notification."""
+"""What a simulated cluster costs: cores whose threads share them, ports, wires, notification.
+
+Clusters come with gnomon, in `clusters/*.toml`, or from a file of the same form.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from gnomon.errors import GnomonError
+from gnomon.events.collection import Collection
+from gnomon.events.tomlfile import Section
+from gnomon.machines.fields import number
+
+if TYPE_CHECKING:
+    from gnomon.messaging.simulator.layout import Layout
 
 PICOSECONDS = 1000
 LARGEST_NODES = 65_536
 LARGEST_CONTEXTS = 64
 LONGEST_NS = 1e12
+
+Waiting = Literal["poll", "sleep", "interrupt"]
+WAITING: tuple[Waiting, ...] = ("poll", "sleep", "interrupt")
+"""How a thread can wait for messages."""
 
 
 class ClusterError(GnomonError):
@@ -105,3 +119,63 @@ def _times() -> list[str]:
 def _whole(name: str, value: int, least: int, most: int) -> None:
     if not isinstance(value, int) or not least <= value <= most:
         raise ClusterError(f"{value} {name} make no sense: choose from {least} to {most:,}.")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCluster:
+    """A cluster with its name, and how its programs wait unless they say so."""
+
+    name: str
+    title: str
+    waiting: Waiting
+    cluster: Cluster
+
+    def sized(self, layout: Layout) -> Cluster:
+        """Return the cluster with as many nodes as a program has."""
+        return replace(self.cluster, nodes=layout.nodes)
+
+
+_CLUSTERS = Collection("cluster", "gnomon.messaging.simulator", "clusters")
+
+
+def cluster_names() -> tuple[str, ...]:
+    """Return the names of the clusters that come with gnomon."""
+    return _CLUSTERS.names()
+
+
+def load_cluster(name: str | Path) -> NamedCluster:
+    """Return a cluster by its name, or by the file that describes it."""
+    return _cluster(*_CLUSTERS.read(name))
+
+
+def _cluster(top: Section, name: str) -> NamedCluster:
+    title = top.text("title", name)
+    waiting = top.text("waiting", "sleep")
+    if waiting not in WAITING:
+        raise top.error(f"must be one of {', '.join(WAITING)}", "waiting")
+    given: dict[str, Any] = {}
+    for field in fields(Cluster):
+        if field.name in top:
+            given[field.name] = _field(top, field.name)
+    top.finish()
+    try:
+        return NamedCluster(name, title, waiting, Cluster(**given))
+    except ClusterError as error:
+        raise top.error(str(error)) from None
+
+
+def _field(top: Section, key: str) -> Any:
+    if key == "not_resident":
+        text = top.text(key)
+        if text not in ("list", "hint"):
+            raise top.error("must be 'list' or 'hint'", key)
+        return text
+    if key in ("nodes", "contexts"):
+        return top.integer(key)
+    if key != "speeds":
+        return number(top, key)
+    top.asked.add(key)
+    speeds = top.data[key]
+    if not isinstance(speeds, list) or not all(isinstance(each, float | int) for each in speeds):
+        raise top.error("must be a list of numbers", key)
+    return tuple(float(each) for each in speeds)

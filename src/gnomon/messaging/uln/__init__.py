@@ -1,24 +1,24 @@
 """A machine with user-level notification in simulated time, and two that lack it.
 
-    from gnomon.messaging.uln import KERNEL_NIC, ULN, Descriptor, Doorbell, run
+    from gnomon.messaging.uln import KERNEL_NIC, ULN, Descriptor, Doorbell, run_programs
 
-    outcome = run(ping, pong, machine=ULN)
+    outcome = run_programs(ping, pong, machine=ULN)
     print(outcome.results[0])
 
 Programs are `async def` functions that take a `Thread`.
 """
 
 from gnomon.messaging.protocol import Descriptor, Doorbell
+from gnomon.messaging.timeline import Timeline
 from gnomon.messaging.uln.engine import (
     MEMORY_BASE,
     MEMORY_BYTES,
     DeadlockError,
-    Run,
+    ProgramRun,
     TimeLimitError,
-    run,
+    run_programs,
 )
-from gnomon.messaging.uln.injection import Placement
-from gnomon.messaging.uln.machine import (
+from gnomon.messaging.uln.machine_kinds import (
     KERNEL_NIC,
     MACHINES,
     ULN,
@@ -28,9 +28,8 @@ from gnomon.messaging.uln.machine import (
     MachineKind,
     machine_kind,
 )
-from gnomon.messaging.uln.nic import Note
+from gnomon.messaging.uln.network import Note, Placement
 from gnomon.messaging.uln.programming import Thread, ThreadHandle
-from gnomon.messaging.uln.timeline import Timeline
 
 __all__ = [
     "KERNEL_NIC",
@@ -47,11 +46,11 @@ __all__ = [
     "MachineKind",
     "Note",
     "Placement",
-    "Run",
+    "ProgramRun",
     "Thread",
     "ThreadHandle",
     "TimeLimitError",
     "Timeline",
     "machine_kind",
-    "run",
+    "run_programs",
 ]

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import GnomonError, UsageError
 from gnomon.messaging.protocol import ConnectionTable, Doorbell, ProtocolError
-from gnomon.messaging.uln.clock import Clock
-from gnomon.messaging.uln.injection import Placement
-from gnomon.messaging.uln.machine import ULN, Fallback, MachineKind
-from gnomon.messaging.uln.network import Network
-from gnomon.messaging.uln.nic import Memory, NetworkInterface, Note
-from gnomon.messaging.uln.table import NotificationTable, Wake
-from gnomon.messaging.uln.timeline import Flight, Mark, Span, Timeline
+from gnomon.messaging.timeline import Flight, Mark, Span, Timeline
+from gnomon.messaging.uln.machine_kinds import ULN, Fallback, MachineKind
+from gnomon.messaging.uln.network import Clock, Memory, Network, NetworkInterface, Note, Placement
+from gnomon.messaging.uln.notification_table import NotificationTable, Wake
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:
@@ -91,7 +88,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ProgramRun:
     """What a program gave: a result for each node, how long it took, and what happened when.
 
     `placements` says for each node what became of the cache lines of messages; `refused` is
@@ -318,12 +315,12 @@ class Engine:
                 task.coroutine.close()
 
 
-def run(
+def run_programs(
     *programs: Program,
     machine: MachineKind = ULN,
     fallback: Fallback = Fallback.LIST,
     limit: int = TIME_LIMIT,
-) -> Run:
+) -> ProgramRun:
     """Run a program on each node, a node for each one given; returns when all have ended.
 
     Raises `DeadlockError` when all wait for each other, and `TimeLimitError` after `limit`
@@ -341,7 +338,7 @@ def run(
     finally:
         engine.close()
     engine.timeline.spans.sort(key=lambda span: (span.start, span.node, span.thread))
-    return Run(
+    return ProgramRun(
         tuple(task.result for task in mains),
         engine.clock.now,
         engine.timeline,

@@ -24,7 +24,7 @@ from gnomon.messaging.uln.engine import MEMORY_BASE, MEMORY_BYTES, Park, Program
 
 if TYPE_CHECKING:
     from gnomon.messaging.uln.engine import Engine, Node
-    from gnomon.messaging.uln.nic import Note
+    from gnomon.messaging.uln.network import Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from gnomon.errors import CommandError, UsageError
 from gnomon.events.model import Event, Group, Request
 from gnomon.machines.pmu.programming import modes_of, why_not
-from gnomon.messaging.simulator import simulate
-from gnomon.messaging.simulator.named import build_program, load_cluster
+from gnomon.messaging.simulator import build_program, load_cluster, simulate
 from gnomon.recording.model import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster.events import cluster_pmu, counted

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bokeh.models import ColumnDataSource
     from bokeh.plotting import figure as BokehFigure  # noqa: N812
 
-    from gnomon.studies.pictures import Bars, Curves
+    from gnomon.analysis.study.result import Bars, Curves
 
 _MOST_LEGEND = 12
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gnomon.studies.pictures import Bar, Bars
+from gnomon.analysis.study.result import Bar, Bars
 from gnomon.views.cluster_runs import comparison_table
 from gnomon.views.messages import timeline_svg
 from gnomon.views.report.charts import draw_bars

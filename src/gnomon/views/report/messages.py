@@ -8,7 +8,7 @@ from gnomon.views.messages import timeline_svg
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section
 
 if TYPE_CHECKING:
-    from gnomon.messaging.uln.timeline import Timeline
+    from gnomon.messaging.timeline import Timeline
 
 
 def timeline_page(timeline: Timeline, *, start: int = 0, end: int | None = None) -> Page:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gnomon.studies.model import Findings, Verdict
-from gnomon.studies.pictures import Bars, Curves, Picture, Scene, Surface
+from gnomon.analysis.study.result import Bars, Curves, Findings, Picture, Scene, Surface, Verdict
 from gnomon.views.messages import timeline_svg
 from gnomon.views.report.charts import draw_bars, draw_curves
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section

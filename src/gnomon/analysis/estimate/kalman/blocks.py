@@ -1,6 +1,6 @@
 """Every event on its own: random walk, Gauss-Markov, and its integral.
 
-Parameters are learned from the readings as they come (native/kalman_adaptive.cc), unless they
+Parameters are learned from the readings as they come (native/kalman/adaptive.cc), unless they
 are given. Equations and what was corrected in them: docs/explanation/kalman.md.
 """
 

@@ -1,7 +1,7 @@
 """All events together: what the fixed counters do in a tick tells what the others did.
 
 Increments of every event are regressed on those of the fixed counters, which are always read
-(native/kalman_adaptive_joint.cc). An event for which this does worse than a filter of its own,
+(native/kalman/adaptive_joint.cc). An event for which this does worse than a filter of its own,
 by their running errors, is left to that one.
 """
 

@@ -39,7 +39,7 @@
 #define GNOMON_PHASE_BIT 0x80
 #define GNOMON_PHASE(i) (~((i) >> (GNOMON_RING_BITS - 7)) & GNOMON_PHASE_BIT)
 
-/* The kinds of one word are the codes of native/machine_program.hh, so that they need no
+/* The kinds of one word are the codes of native/machine/program.hh, so that they need no
  * translation. */
 enum gnomon_kind {
     GNOMON_LOAD = 0,
