@@ -55,3 +55,7 @@ class StateError(GnomonError):
 
 class RecordingError(GnomonError):
     """A recording could not be read or written; the message names the file."""
+
+
+class ResultError(GnomonError):
+    """A saved result could not be read; the message names the file or the place in it."""

@@ -1,9 +1,16 @@
-"""Reading and writing quantities as people do: 10ms, 64MB, 1.25 G."""
+"""Reading and writing quantities as people do: 10ms, 64MB, 1.25 G, 912 ± 35 ms.
+
+What the numbers of a unit look like is decided here, once, for the cells of tables, for words,
+and for the axes of charts.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 
 from gnomon.errors import UsageError
@@ -92,3 +99,361 @@ def format_rate(rate: float) -> str:
     """Return bytes a second with a decimal unit that fits."""
     number, _, prefix = format_si(rate).partition(" ")
     return f"{number} {prefix}B/s"
+
+
+# ---- numbers as text ------------------------------------------------------------------------
+
+Within = tuple[float, float] | None
+"""The ends of an interval that a number lies in."""
+
+MISSING = "–"
+_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_TIME = ((60e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_BINARY = tuple(
+    (1024.0**power, f"{prefix}B")
+    for power, prefix in ((4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki"), (0, ""))
+)
+_DIGITS = 4  # of a number without an interval
+_BRIEF = 3  # of a number in a sentence
+_MOST = 12  # digits that even the narrowest interval can claim
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """How numbers of a unit are written: scaled by steps, or by a function of their own.
+
+    A unit without either is a count, which is written in full. The steps are data, so that
+    the axes of a page and the columns of a table use the same ones.
+    """
+
+    steps: tuple[tuple[float, str], ...] = ()
+    own: Callable[[float, Within, int], tuple[str, str]] | None = None
+
+    def step(self, size: float) -> tuple[float, str]:
+        """Return the divisor and the name for numbers of this size."""
+        if not self.steps:
+            return 1.0, ""
+        size = float(f"{abs(size):.4g}")  # 999,990 ns is 1 ms, not 1000 µs
+        return next((each for each in self.steps if size >= each[0]), self.steps[-1])
+
+
+def unit_of(name: str) -> Unit:
+    """Return a unit by name; one that the table lacks is written after the number as it is."""
+    return UNITS.get(name) or Unit(((1.0, name),))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """One divisor and one number of decimals for a whole column; its name is for the heading."""
+
+    divisor: float
+    name: str
+    decimals: int
+
+    @classmethod
+    def of(cls, values: Iterable[float], unit: str, digits: int = 0) -> Scale | None:
+        """Return the scale that suits the median; None for units that are not scaled."""
+        found = sorted(abs(value) for value in values if value and math.isfinite(value))
+        how = unit_of(unit)
+        if not how.steps or not found:
+            return None
+        divisor, name = how.step(found[len(found) // 2])
+        largest = math.floor(math.log10(found[-1] / divisor))
+        if all(_whole_number(value / divisor) for value in found):
+            return cls(divisor, name, 0)
+        return cls(divisor, name, max(0, (digits or _DIGITS) - 1 - largest))
+
+    def write(self, value: float) -> str:
+        """Return a number in this scale, without the name of its unit."""
+        return _signed(f"{value / self.divisor:,.{self.decimals}f}")
+
+
+def number(
+    value: float | str | None,
+    unit: str = "",
+    *,
+    within: Within = None,
+    scale: Scale | None = None,
+    digits: int = 0,
+) -> str:
+    """Return a number as text with its unit, with as many digits as its interval allows.
+
+    Without an interval it has `digits`, or as many as its unit has by itself: four where it
+    is scaled, all where it is a count, none after the point for a share. With a `scale` the
+    name of the unit is left to the heading. A missing number is a dash, a text stays as it is.
+    """
+    return " ".join(
+        part for part in parts(value, unit, within=within, scale=scale, digits=digits) if part
+    )
+
+
+def parts(
+    value: float | str | None,
+    unit: str = "",
+    *,
+    within: Within = None,
+    scale: Scale | None = None,
+    digits: int = 0,
+) -> tuple[str, str]:
+    """Return what `number` returns as two texts: the figure and the name of its unit."""
+    if value is None or isinstance(value, str):
+        return (MISSING if value is None else value), ""
+    if math.isnan(value):
+        return MISSING, ""
+    how = unit_of(unit)
+    if math.isinf(value):
+        return ("∞" if value > 0 else "−∞"), ""
+    if how.own is not None:
+        text, name = how.own(value, within, digits)
+        return _signed(text), name
+    if not how.steps:
+        return _signed(_count(value, within, digits)), ""
+    if scale is not None:
+        return scale.write(value), ""
+    divisor, name = how.step(value)
+    if value == 0 and within is None:
+        return "0", ""
+    ends = None if within is None else (within[0] / divisor, within[1] / divisor)
+    return _signed(_figure(value / divisor, ends, digits)), name
+
+
+def brief(value: float | str | None, unit: str = "") -> str:
+    """Return a number for a sentence: three digits and a prefix, as in 14.5 s or 28.6 k."""
+    if unit or value is None or isinstance(value, str) or not math.isfinite(value):
+        return number(value, unit, digits=_BRIEF if unit_of(unit).steps else 0)
+    if abs(value) < 10_000 and _whole_number(value):
+        return number(int(value))
+    divisor, name = next((each for each in _SI if _rounded(value) >= each[0]), (1.0, ""))
+    return f"{_signed(_figure(value / divisor, None, _BRIEF))} {name}".rstrip()
+
+
+def interval(
+    low: float,
+    high: float,
+    unit: str = "",
+    *,
+    value: float | None = None,
+    scale: Scale | None = None,
+) -> str:
+    """Return both ends of an interval: in one scale, to one place.
+
+    The scale is that of `value`, so that the interval can stand beside it.
+    """
+    if low == high:
+        return number(low, unit, scale=scale)
+    how = unit_of(unit)
+    if how.own is not None:
+        ends = [parts(low, unit, within=(low, high)), parts(high, unit, within=(low, high))]
+        if ends[0][1] == ends[1][1] == "less":
+            ends.reverse()  # 2× to 5× less
+        if ends[0][1] == ends[1][1]:
+            return f"{ends[0][0]} to {ends[1][0]} {ends[0][1]}".rstrip()
+        return " to ".join(f"{text} {name}".rstrip() for text, name in ends)
+    finite = [abs(end) for end in (low, high) if math.isfinite(end)]
+    size = value if value is not None else max(finite, default=0.0)
+    divisor, name = (scale.divisor, "") if scale else how.step(size)
+    within = low / divisor, high / divisor
+    return f"{_end(within[0], within)} to {_end(within[1], within)} {name}".rstrip()
+
+
+def with_interval(value: float, low: float, high: float, unit: str = "") -> str:
+    """Return a number with how sure it is: `912 ± 35 ms`, or its ends where they are uneven."""
+    how = unit_of(unit)
+    if how.own is not None or not all(map(math.isfinite, (low, high))) or low == high:
+        return f"{number(value, unit, within=(low, high))} ({interval(low, high, unit)})"
+    below, above = value - low, high - value
+    if min(below, above) < 0 or max(below, above) > 1.2 * min(below, above):
+        spread = interval(low, high, unit, value=value)
+        return f"{number(value, unit, within=(low, high))} ({spread})"
+    text, name = parts(value, unit, within=(low, high))
+    divisor = how.step(value)[0]
+    half = (high - low) / 2 / divisor
+    return f"{text} ± {_figure(half, (-half, half))} {name}".rstrip()
+
+
+def ticks(low: float, high: float, unit: str = "", *, log: int = 0, most: int = 6) -> list[float]:
+    """Return round values between two limits for an axis, at steps that suit the unit."""
+    if not (math.isfinite(low) and math.isfinite(high)) or high <= low or most < 2:
+        return [low] if math.isfinite(low) else []
+    if log and low > 0:
+        return _powers(low, high, log, most)
+    divisor = unit_of(unit).step(max(abs(low), abs(high)))[0]
+    rough = (high - low) / divisor / (most - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    choices = [power * factor for factor in (1, 2, 5, 10)]
+    if divisor == 60e9:  # minutes have sixty seconds
+        choices = sorted({*choices, *(n / 60 for n in (1, 2, 5, 10, 15, 30))})
+    if unit == "B" and rough > 1:
+        choices = [2.0 ** math.ceil(math.log2(rough))]
+    step = divisor * next(choice for choice in choices if choice >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+
+
+def tick(value: float, unit: str = "", *, log: int = 0) -> str:
+    """Return the label of a tick; a ratio is one of the words of a logarithmic axis."""
+    if unit == "x":
+        return _multiple(value)
+    if not unit_of(unit).steps and unit_of(unit).own is None:
+        divisor, name = next((each for each in _SI if _rounded(value) >= each[0]), (1.0, ""))
+        return f"{_signed(_plain(value / divisor))} {name}".rstrip()
+    if unit_of(unit).own is not None:
+        return number(value, unit) if log or value == 0 else number(value, unit, digits=_BRIEF)
+    divisor, name = unit_of(unit).step(value)
+    return "0" if value == 0 else f"{_signed(_plain(value / divisor))} {name}"
+
+
+def bar(share: float, room: int) -> str:
+    """Return a bar of characters that is `room` wide for a share of 1."""
+    if not math.isfinite(share):
+        return ""
+    whole, part = divmod(round(min(max(share, 0.0), 1.0) * room * 8), 8)
+    return "█" * whole + " ▏▎▍▌▋▊▉"[part].strip()
+
+
+def _powers(low: float, high: float, base: int, most: int) -> list[float]:
+    first = math.floor(math.log(low, base) + 1e-9)
+    last = math.ceil(math.log(high, base) - 1e-9)
+    every = max(1, -(-(last - first + 1) // most))
+    found = [float(base) ** power for power in range(first, last + 1) if power % every == 0]
+    inside = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    if len(inside) >= 2 or base == 2:
+        return inside
+    finer = [m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5)]
+    return [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+
+
+def _count(value: float, within: Within, digits: int) -> str:
+    """Return a count in full; means and estimates with the digits that they are worth."""
+    if isinstance(value, int) or (within is None and _whole_number(value)):
+        return f"{int(value):,}"
+    if _bounded(within) or digits:
+        return _figure(value, within, digits)
+    size = abs(value)
+    if size < 1:
+        return f"{value:.{_DIGITS}g}" if size >= 1e-4 else f"{value:.2e}"
+    return f"{value:,.{0 if size >= 1000 else 1 if size >= 100 else 2}f}"
+
+
+def _figure(value: float, within: Within, digits: int = 0) -> str:
+    """Return so many digits; with an interval, those down to the second one of half its width."""
+    if within is not None and _bounded(within):
+        place = 1 - math.floor(math.log10((within[1] - within[0]) / 2))
+        size = math.floor(math.log10(abs(value))) if value else 0
+        place = min(place, _MOST - 1 - size)
+        return f"{round(value, place):,.{max(place, 0)}f}"
+    digits = digits or _DIGITS
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):  # of a number too large to be scaled
+        return "∞"
+    size = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    if size < -4:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:,.{max(digits - 1 - size, 0)}f}"
+    return _trimmed(text) if float(text.replace(",", "")) == value else text
+
+
+def _end(end: float, within: tuple[float, float]) -> str:
+    return _signed(_figure(end, within)) if math.isfinite(end) else number(end)
+
+
+def _bounded(within: Within) -> bool:
+    return within is not None and 1e-300 < within[1] - within[0] < math.inf
+
+
+def _whole_number(value: float) -> bool:
+    return value == math.floor(value) and abs(value) < 1e15
+
+
+def _rounded(value: float) -> float:
+    return float(f"{abs(value):.{_BRIEF}g}")
+
+
+def _trimmed(text: str) -> str:
+    """Return a number without zeros at its end: they say that they were measured."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _plain(value: float) -> str:
+    return _trimmed(f"{value:,.{max(0, 3 - math.floor(math.log10(abs(value) or 1)))}f}")
+
+
+def _signed(text: str) -> str:
+    return re.sub(r"(?<!e)-", "−", text)
+
+
+def _share(value: float, within: Within, digits: int) -> tuple[str, str]:
+    """Write a share of 1 as whole per cent, which is never 0 or 100 by rounding alone."""
+    percent = 100 * value
+    if within is not None and _bounded(within):
+        return _figure(percent, (100 * within[0], 100 * within[1])), "%"
+    if digits:
+        return _figure(percent, None, digits), "%"
+    if 0 < abs(percent) < 0.5:
+        return ("<1" if percent > 0 else "> -1"), "%"
+    return (">99" if 99.5 <= percent < 100 else f"{percent:,.0f}"), "%"
+
+
+def _change(ratio: float, within: Within, digits: int) -> tuple[str, str]:
+    """Write a ratio as a change: a factor beyond 1.5, else per cent."""
+    if ratio <= 0:
+        return ("-100" if ratio == 0 else f"{100 * (ratio - 1):,.0f}"), "%"
+    if 1 / 1.5 < ratio < 1.5:
+        if ratio == 1:
+            return "0", "%"
+        change = 100 * (ratio - 1)
+        text = _figure(change, _times(within), digits or 2) if abs(change) < 10 else f"{change:.0f}"
+        return (text if change < 0 else f"+{text}"), "%"
+    factor, word = (ratio, "more") if ratio > 1 else (1 / ratio, "less")
+    return f"{_figure(factor, None, digits or (2 if factor < 100 else 3))}×", word
+
+
+def _times(within: Within) -> Within:
+    """Return the interval of a change in per cent, where it is narrow enough to matter."""
+    if within is None or not _bounded(within):
+        return None
+    return 100 * (within[0] - 1), 100 * (within[1] - 1)
+
+
+def _multiple(ratio: float) -> str:
+    if ratio <= 0 or ratio == 1:
+        return "same" if ratio == 1 else "0"
+    if ratio < 1 and abs(1 / ratio - round(1 / ratio)) < 1e-6 / ratio:
+        return f"1/{round(1 / ratio):,}"
+    return f"{_plain(ratio)}×"
+
+
+def _chance(value: float, _: Within, digits: int) -> tuple[str, str]:
+    return ("<1e-9" if value < 1e-9 else f"{value:.{digits or 2}g}"), ""
+
+
+def _spread(value: float, _: Within, digits: int) -> tuple[str, str]:
+    return f"± {_figure(100 * value, None, digits or 2)}", "%"
+
+
+def _correlation(value: float, _: Within, digits: int) -> tuple[str, str]:
+    return f"{value:+.{digits or 2}f}", ""
+
+
+def _cpus(value: float, within: Within, digits: int) -> tuple[str, str]:
+    """Write CPU time per elapsed time, in ns per s, as a number of CPUs."""
+    ends = None if within is None else (within[0] / 1e9, within[1] / 1e9)
+    return _figure(value / 1e9, ends, digits or _BRIEF), "CPUs"
+
+
+UNITS = {
+    "": Unit(),
+    "ns": Unit(_TIME),
+    "B": Unit(_BINARY),
+    "B/s": Unit((*((size, f"{name}B/s") for size, name in _SI), (1.0, "B/s"))),
+    "/s": Unit((*((size, f"{name}/s") for size, name in _SI), (1.0, "/s"))),
+    "Hz": Unit((*((size, f"{name}Hz") for size, name in _SI), (1.0, "Hz"))),
+    "%": Unit(own=_share),  # of 1
+    "±": Unit(own=_spread),  # relative
+    "x": Unit(own=_change),  # a ratio of B to A
+    "p": Unit(own=_chance),
+    "r": Unit(own=_correlation),
+    "CPUs": Unit(own=_cpus),
+}
+"""All units that are scaled or written in a way of their own."""

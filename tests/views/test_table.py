@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.views.table import Column, Table, width
+from gnomon.views.table import Column, Table
+from gnomon.views.terminal.screen import width
 
 
 class Terminal(io.StringIO):

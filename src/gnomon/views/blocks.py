@@ -64,7 +64,7 @@ class Column:
     common: bool = False
     bar: bool = False
     interval: str = ""  # the heading of its interval, beside it
-    digits: int = 4  # of a number without an interval
+    digits: int = 0  # of a number without an interval; 0: as its unit has it
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from gnomon import __version__
+
+_HARMFUL = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON may have as it is, and a terminal may not: it is escaped."""
 
 
 def envelope(
@@ -29,4 +33,5 @@ def envelope(
     }
     if error is not None:
         content["error"] = error
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return _HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TextIO
 
+from gnomon.views.terminal.screen import width
+
 
 class Colour(StrEnum):
     """What a row may look like on a screen; a pipe shows none of it."""
@@ -76,15 +78,3 @@ class Table:
                 place = heading + 1 + row
                 lines[place] = f"\x1b[{colour}m{lines[place]}\x1b[0m"
         stream.writelines(line + "\n" for line in lines)
-
-
-def width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    return sum(
-        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )

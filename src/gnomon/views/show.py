@@ -1,0 +1,189 @@
+"""What holds for all results: SIMULATED, warnings, provenance; and one way to each renderer."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from gnomon.result import Result, Simulated
+from gnomon.views.blocks import Block, Cell, Facts, Fold, Headline, Table, Value
+from gnomon.views.describe import describer
+
+if TYPE_CHECKING:
+    from gnomon.views.terminal.screen import Screen
+
+_PAGES = "gnomon.views.html"
+_LABELS = {Simulated.YES: "SIMULATED ", Simulated.PARTLY: "PARTLY SIMULATED "}
+
+
+def blocks(result: Result) -> Iterator[Block]:
+    """Yield what a result is shown as; the first line says when it is simulated."""
+    label = _LABELS.get(result.simulated, "")
+    for block in describer(result.kind)(result):
+        found = block
+        if label and isinstance(block, Headline):
+            found, label = replace(block, title=f"{label}{block.title}"), ""
+        elif label:
+            yield Headline(label.strip())
+            label = ""
+        yield found
+    if label:
+        yield Headline(label.strip())
+
+
+def provenance(result: Result) -> Facts:
+    """Return where a result comes from, enough to doubt it or to repeat it."""
+    origin = result.provenance
+    rows: list[tuple[str, Cell | Value]] = []
+    if origin is not None:
+        interval = Cell(origin.interval, "ns") if origin.interval else None
+        rows = [
+            ("command", " ".join(origin.command)),
+            ("source", origin.source),
+            ("machine", origin.machine),
+            ("host", origin.host),
+            ("processor", origin.cpu),
+            ("CPUs", origin.cpus or None),
+            ("kernel", origin.kernel),
+            ("interval", interval),
+            ("seed", origin.seed),
+            ("model", origin.model),
+            ("imported from", origin.imported_from),
+            ("settings", " ".join(f"{k}={v}" for k, v in origin.environment.items())),
+            ("recorded", origin.created),
+            ("gnomon", origin.gnomon),
+        ]
+    return Facts(tuple((name, value) for name, value in rows if value), "Provenance")
+
+
+def show(
+    result: Result, stream: TextIO | None = None, *, everything: bool = False, colour: str = "auto"
+) -> None:
+    """Write a result to a terminal or into a pipe, and its warnings to standard error.
+
+    `everything` unfolds what is folded, and shows all rows and all charts.
+
+        >>> import gnomon as gn
+        >>> gn.show(gn.count(["true"], "task-clock"))  # doctest: +SKIP
+    """
+    from gnomon.views.terminal.screen import screen_of
+
+    stream = stream if stream is not None else sys.stdout
+    write(result, stream, screen_of(stream, everything=everything, colour=colour))
+    warn(result.warnings)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Write warnings to standard error, where they do not disturb what is read by programs."""
+    from gnomon.views.terminal.screen import Screen
+
+    for text in texts:
+        sys.stderr.write(f"warning: {Screen().clean(text)}\n")
+
+
+def write(result: Result, stream: TextIO, screen: Screen) -> None:
+    """Write the lines of a result; on `--all` also where it comes from."""
+    from gnomon.views.terminal import lines
+
+    shown = [*blocks(result)]
+    if screen.everything:
+        origin = provenance(result)
+        shown += [origin] if origin.rows else []
+    stream.writelines(f"{line}\n" for line in lines(shown, screen))
+
+
+def page(*results: Result, title: str = "") -> str:
+    """Return a page of one result, or of several below each other."""
+    told = [(blocks(each), each.warnings, provenance(each)) for each in results]
+    text: str = import_module(_PAGES).render(told, title=title)
+    return text
+
+
+def write_page(path: str | Path, *results: Result, title: str = "") -> None:
+    """Write a page in place of what may be there, as a whole or not at all."""
+    from gnomon.recording._files import replacing_text
+
+    text = page(*results, title=title)
+    with replacing_text(Path(path)) as stream:
+        stream.write(text)
+
+
+def fragment(result: Result) -> str:
+    """Return a piece of HTML for a notebook: complete, and without scripts."""
+    make = import_module(_PAGES).fragment
+    text: str = make(blocks(result), result.warnings, provenance(result))
+    return text
+
+
+# ---- tables as files ------------------------------------------------------------------------
+
+
+def tables(result: Result) -> dict[str, Table]:
+    """Return all tables by name, those in folds too, for files and data frames."""
+    found: dict[str, Table] = {}
+    for table in _tables(blocks(result)):
+        name = table.name or f"table-{len(found) + 1}"
+        found[name if name not in found else f"{name}-{len(found) + 1}"] = table
+    return found
+
+
+def _tables(some: Iterator[Block]) -> Iterator[Table]:
+    for block in some:
+        if isinstance(block, Table):
+            yield block
+        elif isinstance(block, Fold):
+            yield from _tables(iter(block.blocks))
+
+
+def csv_of(result: Result, name: str = "") -> str:
+    """Return a table as CSV; without a name all of them, each below a line with its name."""
+    from gnomon.errors import UsageError
+
+    found = tables(result)
+    if name and name not in found:
+        raise UsageError(f"there is no table '{name}': there is {', '.join(found) or 'none'}.")
+    if name or len(found) == 1:
+        return csv(found[name] if name else next(iter(found.values())))
+    return "\n".join(f"# {each}\n{csv(table)}" for each, table in found.items())
+
+
+def csv(table: Table) -> str:
+    """Return a table as CSV: raw values; units, ends and statuses in columns of their own."""
+    import csv as writer
+    import io
+
+    heads: list[str] = []
+    fields: list[tuple[int, str]] = []
+    for place, column in enumerate(table.columns):
+        cells = [row[place] for row in table.rows]
+        if any(cell.course for cell in cells):
+            continue
+        units = {cell.unit for cell in cells if isinstance(cell.value, int | float)}
+        name = column.heading or f"column {place + 1}"
+        heads.append(f"{name} [{units.pop()}]" if len(units) == 1 and units != {""} else name)
+        fields.append((place, "value"))
+        needed = {
+            "unit": len(units) > 1,
+            "low": any(cell.low is not None for cell in cells),
+            "high": any(cell.high is not None for cell in cells),
+            "status": any(cell.status for cell in cells),
+        }
+        for what in (what for what, there in needed.items() if there):
+            heads.append(f"{name} {what}")
+            fields.append((place, what))
+    out = io.StringIO()
+    rows = writer.writer(out, lineterminator="\n")
+    rows.writerow(heads)
+    for row in table.rows:
+        rows.writerow([_raw(getattr(row[place], what)) for place, what in fields])
+    return out.getvalue()
+
+
+def _raw(value: Value) -> Value:
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "" if missing else value

@@ -1,0 +1,241 @@
+"""Graphs in characters: nodes as boxes, edges as lines, what the edges say below them.
+
+Up to four nodes stand in a square. More stand below each other, with every edge in a lane of
+its own at their right. Where even that would be a thicket, the neighbours are listed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from string import ascii_letters
+
+from gnomon.views.blocks import Cell, Edge, Graph, Node
+from gnomon.views.canvas import Canvas
+from gnomon.views.terminal.screen import Line, Screen, width, wrapped
+from gnomon.views.terminal.tables import cell_text
+
+_MOST_STACKED = 12
+_MOST_LANES = 24
+_GAP = 7  # rows and columns between the boxes of a square, so that diagonals meet the corners
+_SHORT_GAP = 3  # rows where there are no diagonals
+_SIDES = ((0, 1), (1, 2), (2, 3), (3, 0))
+_MARGIN = 2
+
+Ends = tuple[int, int]
+
+
+def graph_lines(block: Graph, screen: Screen) -> Iterator[Line]:
+    """Yield the lines of a graph; one that is wider than the screen is listed."""
+    for line in wrapped(block.caption, screen) if block.caption else ():
+        yield ((line, ""),)
+    texts = [_box(node, screen) for node in block.nodes]
+    ends = [(edge.a, edge.b) for edge in block.edges]
+    labels = [_label(edge, block.names, screen) for edge in block.edges]
+    drawn = draw_graph(texts, ends, labels)
+    if screen.columns is not None and max(map(width, drawn), default=0) > screen.columns:
+        drawn = list_graph([lines[0] for lines in texts], ends, labels)
+        for line in drawn:
+            for each in wrapped(line.strip(), screen, first="  ", rest="      "):
+                yield ((each, ""),)
+        return
+    for line in drawn:
+        yield ((screen.clean(line), ""),)
+
+
+def _box(node: Node, screen: Screen) -> list[str]:
+    lines = [screen.clean(node.name)]
+    for fact in node.facts:
+        if isinstance(fact, str):
+            lines.append(screen.clean(fact))
+        else:
+            lines.append(screen.clean(f"{fact[0]} ").lstrip() + cell_text(fact[1], screen))
+    return lines
+
+
+def _label(edge: Edge, names: Sequence[str], screen: Screen) -> str:
+    said = [cell_text(each, screen) for each in edge.facts]
+    named = [
+        f"{name} {text}" if name else text
+        for name, text in itertools.zip_longest(names, said, fillvalue="")
+        if text
+    ]
+    if edge.loads is not None:
+        there, back = (cell_text(Cell(load, "%"), screen) for load in edge.loads)
+        named.append(f"load {there} there, {back} back")
+    return ", ".join(named)
+
+
+def draw_graph(
+    texts: Sequence[Sequence[str]], ends: Sequence[Ends], labels: Sequence[str]
+) -> list[str]:
+    """Return boxes with these texts and the edges between them, with a legend below."""
+    marks = _marks(labels)
+    pairs = {frozenset(pair) for pair in ends}
+    most = max(map(len, texts), default=0)
+    texts = [[*lines, *[""] * (most - len(lines))] for lines in texts]
+    if texts and len(texts) <= 4 and len(pairs) == len(ends):
+        drawing = _square(texts, ends, marks)
+    else:
+        lanes = _lanes(ends)
+        few = len(texts) <= _MOST_STACKED and max(lanes, default=0) < _MOST_LANES
+        if not few or len(ends) > len(ascii_letters):
+            return list_graph([lines[0] for lines in texts], ends, labels)
+        drawing = _stack(texts, ends, marks, lanes)
+    drawn = [" " * _MARGIN + line if line else "" for line in drawing]
+    return drawn + _legend(ends, labels, marks)
+
+
+def square_order(nodes: int, ends: Sequence[Ends]) -> tuple[int, ...]:
+    """Return up to four nodes clockwise, so that as many edges as possible are sides."""
+    numbers = range(nodes)
+    pairs = [frozenset(pair) for pair in ends]
+
+    def diagonals(order: tuple[int, ...]) -> int:
+        sides = {frozenset((order[a], order[b])) for a, b in _SIDES if max(a, b) < len(order)}
+        return sum(pair not in sides for pair in pairs)
+
+    return min(itertools.permutations(numbers), key=lambda order: (diagonals(order), order))
+
+
+def _alike(labels: Sequence[str]) -> bool:
+    return len(set(labels)) <= 1
+
+
+def _marks(labels: Sequence[str]) -> list[str]:
+    """Return a letter for each edge, or nothing where they need no telling apart."""
+    if _alike(labels) or len(labels) > len(ascii_letters):
+        return [""] * len(labels)
+    return list(ascii_letters[: len(labels)])
+
+
+def _legend(ends: Sequence[Ends], labels: Sequence[str], marks: Sequence[str]) -> list[str]:
+    if not ends or not any(labels):
+        return []
+    indent = " " * _MARGIN
+    if _alike(labels):
+        each = " each" if len(ends) > 1 else ""
+        count = f"{len(ends)} link{'s' * (len(ends) > 1)}"
+        return ["", f"{indent}{count}: {labels[0]}{each}"]
+    return [
+        "",
+        *(
+            f"{indent}{mark}  {a} – {b}  {label}"
+            for mark, (a, b), label in zip(marks, ends, labels, strict=True)
+        ),
+    ]
+
+
+def _square(
+    texts: Sequence[Sequence[str]], ends: Sequence[Ends], marks: Sequence[str]
+) -> list[str]:
+    order = square_order(len(texts), ends)
+    inner = max(width(line) for lines in texts for line in lines) + 2
+    wide, high = inner + 2, len(texts[0]) + 2
+    at = {number: place for place, number in enumerate(order)}
+    joined = [{at[a], at[b]} for a, b in ends]
+    gap = _GAP if {0, 2} in joined or {1, 3} in joined else _SHORT_GAP
+    lower, right = high + gap, wide + _GAP
+    canvas = Canvas()
+    for number, corner in zip(
+        order, ((0, 0), (0, right), (lower, right), (lower, 0)), strict=False
+    ):
+        canvas.box(*corner, texts[number], inner)
+    for places, mark in zip(joined, marks, strict=True):
+        if places in ({0, 1}, {2, 3}):
+            row = high // 2 + (0 if 0 in places else lower)
+            canvas.across(row, wide, right - 1)
+            canvas.write(row, wide + _GAP // 2, mark)
+        elif places in ({1, 2}, {0, 3}):
+            column = wide // 2 + (0 if 0 in places else right)
+            canvas.down(column, high, lower - 1)
+            canvas.write(high + gap // 2, column, mark)
+        elif places == {0, 2}:
+            canvas.slope(high, wide, gap, rising=False)
+            canvas.write(high + 1, wide + 1, mark)
+        else:
+            canvas.slope(lower - 1, wide, gap, rising=True)
+            canvas.write(high + 1, right - 2, mark)
+    return canvas.lines()
+
+
+def _lanes(ends: Sequence[Ends]) -> list[int]:
+    """Return a lane for each edge, short ones first, so that links in one do not overlap."""
+    taken: list[list[tuple[int, int]]] = []
+    lanes = [0] * len(ends)
+    spans = [(min(pair), max(pair)) for pair in ends]
+    for index in sorted(range(len(ends)), key=lambda i: (spans[i][1] - spans[i][0], spans[i])):
+        low, high = spans[index]
+        lane = next(
+            (
+                i
+                for i, others in enumerate(taken)
+                if all(high <= other[0] or low >= other[1] for other in others)
+            ),
+            len(taken),
+        )
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append((low, high))
+        lanes[index] = lane
+    return lanes
+
+
+def _stack(
+    texts: Sequence[Sequence[str]],
+    pairs: Sequence[Ends],
+    marks: Sequence[str],
+    lanes: Sequence[int],
+) -> list[str]:
+    """Draw nodes below each other; every end of an edge has a row of its box to itself."""
+    ports: dict[int, list[tuple[int, int, int]]] = {i: [] for i in range(len(texts))}
+    for index, pair in enumerate(pairs):
+        low, high = sorted(pair)
+        # Edges that go down leave at the bottom, the outermost first: so few cross each other.
+        ports[low].append((1, -lanes[index], index))
+        ports[high].append((0, lanes[index], index))
+    inner = max(width(line) for lines in texts for line in lines) + 2
+    canvas = Canvas()
+    row = 0
+    ends: dict[int, list[int]] = {index: [] for index in range(len(pairs))}
+    for number, lines in enumerate(texts):
+        held = sorted(ports[number])
+        padded = [*lines] + [""] * (len(held) - len(lines))
+        canvas.box(row, 0, padded, inner)
+        for offset, (_, _, index) in enumerate(held, 1):
+            ends[index].append(row + offset)
+        row += len(padded) + 2
+    right = inner + 2
+    for index, (upper, lower) in ends.items():
+        column = right + 3 + 3 * lanes[index]
+        for end in (upper, lower):
+            canvas.across(end, right, column - 1)
+        canvas.down(column, upper + 1, lower - 1)
+        canvas.write(upper, column, "┐")
+        canvas.write(lower, column, "┘")
+    for index, (upper, lower) in ends.items():
+        canvas.mark(right + 3 + 3 * lanes[index], upper + 1, lower - 1, marks[index])
+    return canvas.lines()
+
+
+def list_graph(names: Sequence[str], ends: Sequence[Ends], labels: Sequence[str]) -> list[str]:
+    """Return a line per node with its neighbours, for graphs that cannot be drawn well."""
+    same = _alike(labels)
+    neighbours: list[list[str]] = [[] for _ in names]
+    for (a, b), label in zip(ends, labels, strict=True):
+        detail = "" if same or not label else f" ({label})"
+        neighbours[a].append(f"{b}{detail}")
+        neighbours[b].append(f"{a}{detail}")
+    wide = max(map(width, names), default=0)
+    indent = " " * _MARGIN
+    lines = [
+        f"{indent}{_widened(name, wide)} – {', '.join(others) or 'no links'}"
+        for name, others in zip(names, neighbours, strict=True)
+    ]
+    return lines + (_legend(ends, labels, [""] * len(ends)) if same else [])
+
+
+def _widened(name: str, wide: int) -> str:
+    """Return a name that is so wide, with its number to the right."""
+    word, space, number = name.rpartition(" ")
+    return f"{word}{space}{number:>{max(wide - width(word + space), 0)}}"
