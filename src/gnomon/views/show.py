@@ -106,7 +106,7 @@ def page(*results: Result, title: str = "") -> str:
 
 def write_page(path: str | Path, *results: Result, title: str = "") -> None:
     """Write a page in place of what may be there, as a whole or not at all."""
-    from gnomon.recording._files import replacing_text
+    from gnomon.recording.files import replacing_text
 
     text = page(*results, title=title)
     with replacing_text(Path(path)) as stream:
