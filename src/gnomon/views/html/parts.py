@@ -36,6 +36,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"'(~<≥])")
 _COMMAND = re.compile(
     r"^(?:\$ )?((?:gnomon|sudo|pip|apt|sysctl|echo|modprobe|perf) .+)$", re.DOTALL
 )
+_SIMULATED = re.compile(r"((?:PARTLY )?SIMULATED)[\s:]*")
 _LONGEST = 130  # characters beside the headline, in its size
 _CARDS = 10  # facts with numbers that stand beside each other
 
@@ -80,11 +81,8 @@ class Writer:
     def _headline(self, block: Headline) -> str:
         place = self._place(block.title, first=True)
         label, title = "", block.title
-        if title.startswith("SIMULATED"):
-            label, title = (
-                '<span class="simulated">SIMULATED</span> ',
-                title.removeprefix("SIMULATED").lstrip(" :"),
-            )
+        if found := _SIMULATED.match(title):
+            label, title = f'<span class="simulated">{found[1]}</span> ', title[found.end() :]
         lines = list(block.lines)
         rest = ""
         if lines and len(lines[0]) <= _LONGEST:

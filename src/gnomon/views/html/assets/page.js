@@ -41,13 +41,13 @@ for (const line of $$(".cmdline")) {
   copy.setAttribute("aria-label", "copy the command " + code.textContent);
 }
 
-let closed = [];
+const closed = [];
 addEventListener("beforeprint", () => {
-  closed = $$("details:not([open])");
+  closed.push(...$$("details:not([open])"));
   for (const each of closed) each.open = true;
 });
 addEventListener("afterprint", () => {
-  for (const each of closed) each.open = false;
+  for (const each of closed.splice(0)) each.open = false;
 });
 
 // A jump into what is folded away opens it.
@@ -181,7 +181,7 @@ function zoomable(figure) {
     if (event.button) return;
     start = place(event);
     plot.setPointerCapture(event.pointerId);
-    brush = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    brush = document.createElementNS(plot.namespaceURI, "rect");
     brush.setAttribute("class", "brush");
     brush.setAttribute("height", "100%");
     plot.append(brush);
