@@ -13,6 +13,7 @@ from gnomon.events.formula import Formula
 from gnomon_studies.manzke.machine import (
     ASSIGNMENT,
     FEW_FETCHES,
+    MODELS,
     SETS,
     STRING_SORT,
     Course,
@@ -21,7 +22,6 @@ from gnomon_studies.manzke.machine import (
     held,
 )
 from gnomon_studies.manzke.processes import INTERVAL, published
-from gnomon_studies.manzke.registers import MODELS
 from gnomon_studies.verdicts import holds, shape
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gnomon.messaging.raytracer_model import (
     best_edge,
     response_bytes,
 )
-from gnomon_studies.parker.needed import needed
+from gnomon_studies.parker.overheads import needed
 from gnomon_studies.verdicts import exact, within
 
 _NODES = (8, 16, 24, 32, 64, 128, 256)

@@ -1,16 +1,18 @@
-"""How long a step of a filter takes, and how many counters fit into a time."""
+"""How long a step of a filter takes, dense or sparse, and how many counters fit into a time."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from gnomon import _native
+from gnomon.analysis.study import Row
 from gnomon.machines.signals import Process
 from gnomon_studies.manzke.processes import block_filter, noise, published
+from gnomon_studies.verdicts import holds, shape
 
 PERIOD = 0.02
 BUDGET = 0.01 * PERIOD
@@ -129,3 +131,112 @@ def crossing(times: Mapping[int, float], limit: float) -> int:
 def growth(times: Mapping[int, float], first: int, last: int) -> float:
     """Return the power of n by which the time grows."""
     return math.log(times[last] / times[first]) / math.log(last / first)
+
+
+# E4: the dense filter, n = 1, 2, 3 ... counters with two states each.
+
+_DENSE_COUNTS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128)
+
+
+def run_dense(seed: int) -> Iterator[Row]:
+    """Sweep; timings are of this host and differ from run to run."""
+    del seed
+    times = {count: dense_seconds(count) for count in _DENSE_COUNTS}
+    yield shape(
+        "E4",
+        "counters within 1 % of 20 ms, dense",
+        "6 to 8",
+        crossing(times, BUDGET),
+        true=crossing(times, BUDGET) < 120,
+        tolerance="fewer than 120",
+        note="processors of 2005 there; plain loops on one thread both times",
+    )
+    yield shape(
+        "E4",
+        "counters within all of 20 ms, dense",
+        None,
+        crossing(times, PERIOD),
+        true=crossing(times, PERIOD) >= crossing(times, BUDGET),
+    )
+    power = growth(times, 32, 128)
+    yield shape(
+        "E4",
+        "growth of the time with n, 32 to 128 counters",
+        "n^3",
+        f"n^{power:.1f}",
+        true=2.2 < power < 3.8,
+        tolerance="n^2.2 to n^3.8",
+    )
+
+
+# E5: the same filter without the zeros.
+
+_SPARSE_COUNTS = (120, 1_000, 10_000, 100_000)
+_EVENTS = 120
+
+
+def run_sparse(seed: int) -> Iterator[Row]:
+    """Sweep, compare with the dense filter, and check that both are the same filter."""
+    times = {count: sparse_seconds(count) for count in _SPARSE_COUNTS}
+    fits = crossing(times, BUDGET)
+    yield shape(
+        "E5",
+        "counters within 1 % of 20 ms, sparse",
+        "100 to well over 120",
+        f"{fits:,}",
+        true=fits >= _EVENTS,
+        tolerance="at least 120",
+    )
+    share = PERIOD / times[_EVENTS]
+    yield shape(
+        "E5",
+        "20 ms over the time of 120 counters",
+        "100 (cPCI) to 250 (P4)",
+        f"{share:,.0f}",
+        true=share >= 100,
+        tolerance="at least 100",
+    )
+    power = growth(times, 1_000, 100_000)
+    yield shape(
+        "E5",
+        "growth of the time with n, 1,000 to 100,000 counters",
+        "n",
+        f"n^{power:.2f}",
+        true=0.7 < power < 1.3,
+        tolerance="n^0.7 to n^1.3",
+    )
+    faster = dense_seconds(_EVENTS) / times[_EVENTS]
+    yield shape(
+        "E5",
+        "dense over sparse at 120 counters",
+        None,
+        f"{faster:,.0f}",
+        true=faster > 10,
+        tolerance="above 10",
+        note="45,000 times fewer multiplications, but the dense ones are faster each",
+    )
+    apart = _difference(seed)
+    yield holds(
+        "E5",
+        "largest difference between both, in sigma, after 50 steps",
+        "the same filter",
+        f"{apart:.0e}",
+        "below 1e-9",
+        true=apart < 1e-9,
+    )
+
+
+def _difference(seed: int) -> float:
+    count = 20
+    dense, sparse = DenseStep(some(count)), sparse_filter(count)
+    which, random = np.arange(count), np.random.default_rng(seed)
+    dense.p = np.eye(2 * count)
+    values, variances = np.empty((2, count))
+    for _ in range(50):
+        z = random.standard_normal(count)
+        dense(z)
+        sparse.correct(which, z)
+        sparse.predict(PERIOD)
+    sparse.show(values, variances)
+    apart = np.abs(values - dense.x[::2]).max()
+    return float(max(apart, np.abs(variances - np.diag(dense.p)[::2]).max()))
