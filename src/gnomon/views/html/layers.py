@@ -184,7 +184,7 @@ def _points(plot: Plot, layer: Layer, kept: Sequence[int], size: float) -> Itera
         yield element("circle", inner, class_=tone, cx=percent(x), cy=y, r=size)
         if layer.texts and layer.texts[i]:
             if len(kept) > _BESIDE and not plot.y.names:
-                look = "label wide" if crowded and number % 2 else "label"
+                look = "label wide" if crowded and number % 2 and not tone else "label"
                 yield lettering(layer.texts[i], percent(x), y - size - 5, look, "middle")
             else:
                 yield beside(x, y, layer.texts[i], size)

@@ -106,11 +106,9 @@ def _number(cell: Cell) -> float | None:
 
 
 def _there(cell: Cell) -> bool:
-    return (
-        bool(cell.course)
-        or reason(cell) != units.MISSING
-        or not (missing(cell.value) or cell.value == "")
-    )
+    if missing(cell.value) or cell.value == "":
+        return bool(cell.course) or reason(cell) != units.MISSING
+    return True
 
 
 def _head(strip: Strip, *, matrix: bool) -> str:
