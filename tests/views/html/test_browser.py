@@ -212,10 +212,30 @@ def test_a_part_of_a_chart_can_fill_its_width_and_escape_goes_back(opened: Open)
         assert float((inner.get_attribute("width") or "").removesuffix("%")) == pytest.approx(
             500, rel=0.05
         )
-        assert figure.get_by_role("button", name="whole range").is_visible()
+        whole = figure.get_by_role("button", name="all")
+        assert whole.is_enabled()
         page.keyboard.press("Escape")
         assert inner.get_attribute("width") == "100%"
-        assert not figure.get_by_role("button", name="whole range").is_visible()
+        assert whole.is_disabled()
+        for _ in range(2):
+            figure.get_by_role("button", name="in", exact=True).press("Enter")
+        assert inner.get_attribute("width") == "400%"
+        figure.get_by_role("button", name="to the left").click()
+        assert inner.get_attribute("x") == "-100%"
+        figure.get_by_role("button", name="out").click()
+        figure.get_by_role("button", name="out").click()
+        assert whole.is_disabled()
+
+
+def test_keys_can_be_turned_off(opened: Open) -> None:
+    with opened("survey") as page:
+        focus = "document.activeElement.tagName"
+        page.get_by_role("button", name="turn off").click()
+        page.keyboard.press("/")
+        assert page.evaluate(focus) == "BUTTON"
+        page.get_by_role("button", name="turn on").click()
+        page.keyboard.press("/")
+        assert page.evaluate(focus) == "INPUT"
 
 
 def test_commands_can_be_copied(opened: Open) -> None:

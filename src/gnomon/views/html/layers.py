@@ -144,7 +144,7 @@ def _line(plot: Plot, layer: Layer) -> Iterator[str]:
     if steps:
         yield path("".join(steps), plot, "line")
     if plot.titled and len(kept) <= 100 and layer.kind is Kind.LINE:
-        yield from _points(plot, layer, kept, DOT if len(kept) <= 50 else 2.5)
+        yield from _points(plot, layer, kept, DOT if len(kept) <= 20 else 3.0)
 
 
 def _dots(plot: Plot, layer: Layer) -> Iterator[str]:
