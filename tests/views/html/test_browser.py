@@ -94,7 +94,7 @@ def test_nothing_is_wider_than_the_screen(opened: Open, name: str, width: int) -
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "fragment"])
 def test_axe_finds_nothing(opened: Open, name: str, width: int, scheme: str) -> None:
     """WCAG 2.2 A and AA, with everything unfolded."""
     if find_spec("axe_playwright_python") is None:

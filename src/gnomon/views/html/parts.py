@@ -46,7 +46,7 @@ class Writer:
     """Writes blocks as markup, and gathers the headings that the top of the page leads to."""
 
     rows: int = MOST  # of a table
-    prefix: str = "s"
+    prefix: str = ""  # of the places that the top leads to; without one there are none
     headings: list[tuple[str, str, bool]] = field(default_factory=list)
     """The place, the text, and whether it is the headline of a result."""
 
@@ -73,7 +73,9 @@ class Writer:
             return table(block, self.rows)
         return _WRITTEN[type(block)](block)
 
-    def _place(self, title: str, *, first: bool) -> str:
+    def _place(self, title: str, *, first: bool) -> str | None:
+        if not self.prefix:
+            return None
         place = f"{self.prefix}{len(self.headings) + 1}"
         self.headings.append((place, title, first))
         return place
@@ -88,7 +90,7 @@ class Writer:
         if lines and len(lines[0]) <= _LONGEST:
             rest = f' <span class="q">{escape(glued(lines.pop(0)))}</span>'
         more = "".join(f'<p class="lead">{prose(glued(line))}</p>' for line in lines)
-        return f'<h1 id="{place}">{label}{escape(glued(title))}{rest}</h1>{more}'
+        return element("h1", f"{label}{escape(glued(title))}{rest}", id=place) + more
 
 
 def _findings(findings: list[Finding]) -> str:
