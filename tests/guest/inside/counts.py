@@ -20,9 +20,9 @@ from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.machines.pmu.bank import Virtual64
 from gnomon.sources.base import Command, Process, Target, Thread
+from gnomon.sources.event_spec import event_spec
 from gnomon.sources.pace import steady
 from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.attr import event_spec
 
 from .report import params
 from .sections import run_sections

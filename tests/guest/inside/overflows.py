@@ -19,8 +19,8 @@ from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow
 from gnomon.sources.base import Thread
+from gnomon.sources.event_spec import event_spec
 from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.attr import event_spec
 from gnomon.sources.perf.sampling import sample_spec
 from gnomon.sources.sampling import Sampling
 

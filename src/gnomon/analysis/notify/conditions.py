@@ -149,7 +149,7 @@ def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
 
 def _spec(request: object) -> _native.EventSpec:
     from gnomon.events.event import Request
-    from gnomon.sources.perf.attr import event_spec, separates_levels
+    from gnomon.sources.event_spec import event_spec, separates_levels
 
     assert isinstance(request, Request)
     spec = event_spec(request)

@@ -17,8 +17,8 @@ from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster.events import cluster_pmu, counted
 from gnomon.sources.cluster.run import ClusterRun
-from gnomon.sources.machine.counting import MachineCounting
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.simulated.counting import SimulatedCounting
+from gnomon.sources.simulated.naming import find_event
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
@@ -90,10 +90,10 @@ class ClusterSource:
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
         counters = _Counters(self.pmu, self.seed)
-        return MachineCounting(groups, self._run(target), counters, exact=exact)
+        return SimulatedCounting(groups, self._run(target), counters, exact=exact)
 
     def _run(self, target: Target) -> ClusterRun:
         if not isinstance(target, Command):

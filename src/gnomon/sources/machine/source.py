@@ -17,9 +17,9 @@ from gnomon.machines.pmu.description import load_pmu
 from gnomon.machines.pmu.events import Unit
 from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
-from gnomon.sources.machine.counting import MachineCounting
-from gnomon.sources.machine.naming import find_event
 from gnomon.sources.machine.targets import Bench, prepare, run_program
+from gnomon.sources.simulated.counting import SimulatedCounting
+from gnomon.sources.simulated.naming import find_event
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
@@ -128,9 +128,9 @@ class MachineSource:
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
-        return MachineCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
+        return SimulatedCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
 
     def open_sets(
         self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
@@ -142,10 +142,10 @@ class MachineSource:
 
     def open_program(
         self, groups: Sequence[Group], program: Program, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a measurement of a program that was made in Python."""
         run = run_program(self._bench, program)
-        return MachineCounting(groups, run, self._bench, exact=exact)
+        return SimulatedCounting(groups, run, self._bench, exact=exact)
 
     def sample(
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128

@@ -11,8 +11,8 @@ from gnomon.events import planner
 from gnomon.events.event import Constraint, Event, Kind, Modifiers, Request
 from gnomon.events.generic import raw_event
 from gnomon.events.sysfs import Pmu
+from gnomon.sources.event_spec import event_spec
 from gnomon.sources.host import Host
-from gnomon.sources.perf.attr import event_spec
 
 if TYPE_CHECKING:
     from gnomon.sources.perf.source import PerfSource

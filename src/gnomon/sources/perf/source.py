@@ -12,9 +12,9 @@ from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Target
+from gnomon.sources.event_spec import separates_levels
 from gnomon.sources.host import Host
 from gnomon.sources.origin import host_provenance
-from gnomon.sources.perf.attr import separates_levels
 from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
