@@ -15,7 +15,7 @@ from gnomon.events.event import Event, Group, Kind, Modifiers, Request
 from gnomon.events.planner import Plan, Pmu, plan
 from gnomon.machines.pmu.bank import Virtual64
 from gnomon.recording.contents import Provenance, Reading, Status
-from gnomon.sources.base import Availability, Snapshot, Target, Verdict
+from gnomon.sources.base import Availability, Capabilities, Snapshot, Target, Verdict
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 _USER = Modifiers(kernel=False, hypervisor=False)
@@ -32,7 +32,7 @@ class Machine:
     """A `Source` with so many counters; events that want one take turns, slice by slice."""
 
     name = "machine"
-    simulated = True
+    capabilities = Capabilities(simulated=True, own_time=True)
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import OPERATION, Code, fixed_feed
 from gnomon.machines.program import Observed, Program
 from gnomon.sources.base import Snapshot
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.simulated.counting import SimulatedCounting
 
 Operations = Sequence[tuple[Code, int]]

@@ -15,6 +15,7 @@ from gnomon.machines.pmu.programming import modes_of, why_not
 from gnomon.messaging.simulator import build_program, load_cluster, simulate
 from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
+from gnomon.sources.cluster import SOURCE
 from gnomon.sources.cluster.events import cluster_pmu, counted
 from gnomon.sources.cluster.run import ClusterRun
 from gnomon.sources.simulated.counting import SimulatedCounting
@@ -41,15 +42,14 @@ class ClusterSource:
     `program:NAME` with words `key=value` after it.
     """
 
-    name = "cluster"
-    simulated = True
+    capabilities = SOURCE.capabilities
 
     def __init__(self, cluster: str | Path, *, seed: int = 1) -> None:
         if not 0 <= seed < 1 << 63:
             raise UsageError(f"a seed of {seed} makes no sense: 0 to 2^63 - 1.")
         self.cluster = load_cluster(cluster)
         self.seed = seed
-        self._on = f"cluster:{cluster}"
+        self.name = f"{SOURCE.name}:{cluster}"
         self.pmu = cluster_pmu(self.cluster.name, self.cluster.title)
 
     def events(self) -> Iterator[Event]:
@@ -58,7 +58,7 @@ class ClusterSource:
 
     def resolve(self, name: str) -> tuple[Event, ...]:
         """Return the event of this name."""
-        return (find_event(self.pmu, name, on=self._on).event,)
+        return (find_event(self.pmu, name, on=self.name).event,)
 
     def availability(self, requests: Sequence[Request]) -> list[Availability]:
         """Try the events out on a few messages there and back."""
