@@ -17,7 +17,6 @@ def test_the_public_names_are_these() -> None:
         "Cpus",
         "EventSet",
         "GnomonError",
-        "PerfSource",
         "PhaseSeries",
         "Process",
         "PythonProfile",
@@ -39,6 +38,7 @@ def test_the_public_names_are_these() -> None:
         "region",
         "scale",
         "scale_models",
+        "source",
         "state_of",
         "survey",
     ]
@@ -54,6 +54,11 @@ def test_every_public_name_can_be_had_and_says_what_it_is(name: str) -> None:
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = gnomon.no_such_name
+
+
+def test_a_name_that_was_replaced_tells_the_new_one() -> None:
+    with pytest.raises(AttributeError, match=r"gnomon\.source\('host'\)"):
+        _ = gnomon.PerfSource
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:

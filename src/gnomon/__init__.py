@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from gnomon.instrument.regions import region
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Command, Cpus, Process, Thread
-    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.registry import source
 
 _HOMES = {
     "Command": "gnomon.sources.base",
     "Cpus": "gnomon.sources.base",
     "EventSet": "gnomon.instrument.eventset",
     "GnomonError": "gnomon.errors",
-    "PerfSource": "gnomon.sources.perf",
     "PhaseSeries": "gnomon.analysis.phases",
     "Process": "gnomon.sources.base",
     "PythonProfile": "gnomon.instrument.profile",
@@ -63,6 +62,7 @@ _HOMES = {
     "region": "gnomon.instrument.regions",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
+    "source": "gnomon.sources.registry",
     "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
 }
@@ -72,7 +72,6 @@ __all__ = [
     "Cpus",
     "EventSet",
     "GnomonError",
-    "PerfSource",
     "PhaseSeries",
     "Process",
     "PythonProfile",
@@ -94,12 +93,15 @@ __all__ = [
     "region",
     "scale",
     "scale_models",
+    "source",
     "state_of",
     "survey",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "PerfSource":
+        raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)

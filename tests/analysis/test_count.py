@@ -14,7 +14,7 @@ from gnomon.recording.contents import Reading, RunInfo, Status
 
 @pytest.fixture(autouse=True)
 def _countable() -> None:
-    source = gn.PerfSource()
+    source = gn.source("host")
     [verdict] = source.availability([Request(source.resolve("page-faults")[0])])
     if not verdict.countable:
         pytest.skip(verdict.reason)

@@ -17,7 +17,7 @@ import pytest
 
 from gnomon.errors import RecordingError
 from gnomon.events.event import Request
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .pages import PAGES, REPOSITORY, Example, blocks, examples, name_of
 

@@ -27,10 +27,10 @@ from gnomon.sources.latency import (
     host_facility,
     threshold_of,
 )
-from gnomon.sources.machine import MachineSource
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.machine.source import MachineSource
+from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import Sampling
-from gnomon.sources.valgrind import ValgrindSource
+from gnomon.sources.valgrind.source import ValgrindSource
 
 from .helpers import with_kernel
 

@@ -16,7 +16,7 @@ from gnomon.machines.pmu.events import evaluate
 from gnomon.machines.program import Observed
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 from .simulated import Operations, counted, each_alone, finish, program, totals
 

@@ -23,7 +23,7 @@ from gnomon.machines.operations import Code
 from gnomon.machines.signals import SignalRun, load_signal
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread, Verdict
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.measure import measure
 from gnomon.sources.sampling import CanSample, Sampling
 

@@ -20,7 +20,7 @@ from gnomon.events import generic
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Command, Cpus, Process, Thread
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 parent = os.getppid()
 os.setgroups([])

@@ -50,15 +50,11 @@ Taker = Callable[[Task, RunInfo, Sequence[Reading]], None]
 
 
 def prepare(
-    source: Source | None, events: str | None, commands: Sequence[Command]
+    source: Source, events: str | None, commands: Sequence[Command]
 ) -> tuple[Source, Sequence[Group]]:
     """Return the source and what to count; raises where a command cannot be measured."""
     from gnomon.events.syntax import ask
 
-    if source is None:
-        from gnomon.sources.perf import PerfSource
-
-        source = PerfSource()
     groups = source.default_events() if events is None else ask(events, source.resolve).groups
     for command in commands:
         source.open(groups, command).close()

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from gnomon import __version__
+from gnomon.cli.options import refuse_replaced
 from gnomon.cli.output import drop_output, lasting_output
 from gnomon.errors import GnomonError
 
@@ -121,6 +122,7 @@ def parse_arguments(
     if getattr(module, "PASSES_ARGUMENTS_ON", False):
         return _parse_and_pass_on(parser, arguments)
     own, command = split_command(arguments)
+    refuse_replaced(parser, own)
     options = parser.parse_args(own)
     if command is not None:
         if not hasattr(options, "argv"):

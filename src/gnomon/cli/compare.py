@@ -21,7 +21,7 @@ from contextlib import contextmanager
 
 from gnomon.analysis.compare import Comparison, compare
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import add_on_option, commands_source
+from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
 from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare and show; 130 when it was interrupted."""
     check_html(options)
     a, b = _subjects(options)
-    source = commands_source(options)
+    refuse_without_command(options)
     with _progress(options) as on_run:
         result = compare(
             a,
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
-            source=source,
+            on=options.on,
             on_run=on_run,
         )
     _show(result, options)

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:

@@ -35,20 +35,18 @@ from gnomon.instrument.counts import (
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Counting, Source, Target, Thread, preset_table
+from gnomon.sources.registry import source
 
 if TYPE_CHECKING:
     from gnomon.events.presets import Available
-    from gnomon.sources.perf import PerfSource
 
 Values = dict[str, int | None]
 
 
 @functools.cache
-def default_source() -> PerfSource:
+def default_source() -> Source:
     """Return this host's events; looking them up takes longer than all the rest of a set."""
-    from gnomon.sources.perf import PerfSource
-
-    return PerfSource()
+    return source()
 
 
 class State(StrEnum):
@@ -66,11 +64,11 @@ class EventSet(Closing):
         self,
         events: str | Iterable[str] = (),
         *,
-        source: Source | None = None,
+        on: Source | str | None = None,
         target: Target | None = None,
         multiplex: bool = False,
     ) -> None:
-        self._source = source if source is not None else default_source()
+        self._source = default_source() if on is None else source(on)
         self._target = target
         self._multiplex = multiplex
         self._asked: dict[str, Request | Available] = {}

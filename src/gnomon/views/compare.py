@@ -154,7 +154,7 @@ def runs_text(count: int) -> str:
 def subject_text(origin: Provenance) -> str:
     """Return what was measured, by what, and where."""
     what = " ".join(origin.command) or origin.target or "unnamed"
-    where = origin.machine or origin.host
+    where = origin.host
     return f"{what}: counted by {origin.source}{f' on {where}' if where else ''}"
 
 

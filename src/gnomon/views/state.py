@@ -75,7 +75,7 @@ def headline(state: State) -> list[str]:
     """Return what was observed, how, and how long."""
     origin = state.provenance
     label = "SIMULATED " if origin.simulated else ""
-    place = origin.machine or origin.host
+    place = origin.host
     layout = state.readings.layout
     simulated = " of simulated time" if origin.clock == SIMULATED_CLOCK else ""
     way = "smoothed" if state.smoothed else "estimated as they came"

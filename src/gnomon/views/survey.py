@@ -9,16 +9,13 @@ from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Fold, Judged
 from gnomon.recording.contents import Status
+from gnomon.sources.registry import title as title_of
 from gnomon.units import format_duration
 from gnomon.views.compare import runs_text
 from gnomon.views.counts import format_spread, format_value
 from gnomon.views.state import interval_text
 from gnomon.views.table import Column, Table
 
-_ORIGINS = {
-    "perf": "the kernel and the hardware (perf)",
-    "valgrind": "valgrind, exact for user space",
-}
 _FOLDS = {
     Fold.ZERO: "counted nothing",
     Fold.CONSTANT: "never varied",
@@ -66,8 +63,7 @@ def _headline(result: SurveyResult) -> list[str]:
 
 def origin_text(origin: str) -> str:
     """Return in words where counts come from."""
-    kind, _, machine = origin.partition(":")
-    return f"the SIMULATED machine {machine}" if kind == "machine" else _ORIGINS.get(kind, kind)
+    return title_of(origin)
 
 
 def fold_title(fold: Fold) -> str:

@@ -11,7 +11,7 @@ from gnomon.events.presets import Available, known_presets
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.registry import simulator
 from gnomon.sources.sampling import Sampling
 from gnomon_studies.gorsler.runs import (
     FP_EVENT,
@@ -88,8 +88,8 @@ def overhead_rows(seed: int, runs: int) -> Iterator[Row]:
 
 def _portable(preset: str, seed: int) -> tuple[int, ...]:
     """Return what a preset counted in the whole run."""
-    source = MachineSource(MACHINE, seed=seed)
-    with EventSet([preset], source=source, target=Command(_OVERHEAD_WORKLOAD)) as events:
+    source = simulator(MACHINE, seed=seed)
+    with EventSet([preset], on=source, target=Command(_OVERHEAD_WORKLOAD)) as events:
         events.start()
         events.wait()
         value = events.stop()[preset]
@@ -132,7 +132,7 @@ def run_profiling(seed: int) -> Iterator[Row]:
 
 def estimates(seed: int) -> tuple[int, int]:
     """Return operations and instructions as overflows of both counters tell them."""
-    source = MachineSource(MACHINE, seed=seed)
+    source = simulator(MACHINE, seed=seed)
     events = (FP_EVENT, INSTRUCTIONS)
     requests: list[Request] = [parse_events(name, source.resolve)[0][0] for name in events]
     overflows: Counter[int] = Counter()
@@ -152,7 +152,7 @@ def estimates(seed: int) -> tuple[int, int]:
 
 def run_listing(seed: int) -> Iterator[Row]:
     """Count native events, presets and derived presets."""
-    source = MachineSource(MACHINE, seed=seed, profile="thesis")
+    source = simulator(MACHINE, seed=seed, profile="thesis")
     table = source.preset_table()
     found = [table.availability(name, lambda n: source.resolve(n)[0]) for name in known_presets()]
     presets = [each for each in found if isinstance(each, Available)]

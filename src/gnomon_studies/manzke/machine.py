@@ -21,7 +21,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.machines.description import load_machine
 from gnomon.machines.machine import Machine
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.registry import simulator
 from gnomon_studies.manzke.processes import INTERVAL, SIX_EVENTS
 from gnomon_studies.verdicts import holds, shape
 
@@ -101,7 +101,7 @@ def course(
 ) -> Course:
     """Run a workload once a set; with `by_place`, an event on each CPU is one of its own."""
     columns: dict[str, list[int]] = {}
-    source = MachineSource(_scaled() if scaled else load_machine(MACHINE), seed=seed)
+    source = simulator(_scaled() if scaled else load_machine(MACHINE), seed=seed)
     for events in sets:
         groups = parse_events("{" + ",".join(events) + "}", source.resolve)
         totals: dict[str, list[int]] = {}

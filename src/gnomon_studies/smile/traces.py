@@ -13,7 +13,7 @@ from gnomon.analysis.locality.streams import MachineStream
 from gnomon.analysis.study import Surface
 from gnomon.launch import Command
 from gnomon.machines.workloads import build, parse_workload
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.registry import simulator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class Trace:
 def trace(workload: str, seed: int, *words: str) -> Trace:
     """Run a program on the machine and keep what leaves its nodes."""
     argv = (f"workload:{workload}", *(words or _WORDS[workload]))
-    stream = MachineStream(MachineSource(MACHINE, seed=seed + 1), Command(argv))
+    stream = MachineStream(simulator(MACHINE, seed=seed + 1), Command(argv))
     parts = list(stream)
     joined = type(parts[0])(
         *(

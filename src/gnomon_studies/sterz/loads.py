@@ -11,7 +11,7 @@ import numpy as np
 from gnomon.analysis.latency import LatencyResult, latency
 from gnomon.analysis.study import Row
 from gnomon.machines.loads import FAST, SLOW
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.registry import simulator
 from gnomon_studies.sterz.thresholds import Score, score
 from gnomon_studies.verdicts import holds, shape
 
@@ -36,8 +36,8 @@ _SEEDS = 10
 
 def measured_local(seed: int, words: tuple[str, ...] = WORDS, length: str = "5us") -> LatencyResult:
     """Return the histogram of the search for features, in slices of this length."""
-    source = MachineSource(MACHINE, seed=seed)
-    return latency(words, EDGES, source=source, length=length, seed=max(seed, 1))
+    source = simulator(MACHINE, seed=seed)
+    return latency(words, EDGES, on=source, length=length, seed=max(seed, 1))
 
 
 def run_local_loads(seed: int) -> Iterator[Row]:
@@ -148,8 +148,8 @@ def measured_remote(
 ) -> LatencyResult:
     """Return the histogram of a chase from the first node through the memory of a node."""
     words = ("workload:chase", f"size={size}", f"placement=bind:{node}", "cpus=0")
-    source = MachineSource(machine, seed=seed)
-    return latency(words, source=source, length=length, seed=max(seed, 1))
+    source = simulator(machine, seed=seed)
+    return latency(words, on=source, length=length, seed=max(seed, 1))
 
 
 def run_remote_loads(seed: int) -> Iterator[Row]:

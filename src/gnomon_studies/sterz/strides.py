@@ -15,7 +15,7 @@ from gnomon.errors import GnomonError
 from gnomon.machines.core import Prefetcher
 from gnomon.machines.description import load_machine
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.registry import simulator
 from gnomon_studies.verdicts import holds, shape
 
 ORDER = 10
@@ -121,11 +121,9 @@ def _orders(program: Path) -> tuple[Command, Command]:
 
 
 def _valgrind_rows(program: Path) -> Iterator[Row]:
-    from gnomon.sources.valgrind import ValgrindSource
-
     events = ",".join(event for event, *_ in _VALGRIND)
     try:
-        found = compare(*_orders(program), events, repeat=_VALGRIND_RUNS, source=ValgrindSource())
+        found = compare(*_orders(program), events, repeat=_VALGRIND_RUNS, on="valgrind")
     except GnomonError as error:
         yield _impossible(f"valgrind counts nothing on this host: {error}")
         return
@@ -219,7 +217,7 @@ def simulated(size: int, seed: int) -> Mapping[str, EventComparison]:
     """Return what changes from row to column order, by event."""
     machine = load_machine(MACHINE)
     core = replace(machine.core, prefetcher=Prefetcher.STRIDE, prefetch_degree=_PREFETCHED_LINES)
-    source = MachineSource(replace(machine, core=core), seed=seed)
+    source = simulator(replace(machine, core=core), seed=seed)
     a, b = (
         Command(("workload:strided-sum", f"size={size}", f"order={order}", "init=serial"))
         for order in ("row", "column")
@@ -227,7 +225,7 @@ def simulated(size: int, seed: int) -> Mapping[str, EventComparison]:
     rows = [
         row
         for events in _BATCHES
-        for row in compare(a, b, events, repeat=_STRIDES_RUNS, source=source).rows
+        for row in compare(a, b, events, repeat=_STRIDES_RUNS, on=source).rows
     ]
     return {row.event: row for row in rows}
 

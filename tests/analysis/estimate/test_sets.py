@@ -7,8 +7,8 @@ import pytest
 from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.event import Request
-from gnomon.sources.machine import MachineSource
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.machine.source import MachineSource
+from gnomon.sources.perf.source import PerfSource
 
 
 def _all(source: MachineSource) -> list[Request]:

@@ -34,7 +34,7 @@ def measure_both(
     output: str | os.PathLike[str] | None,
     overwrite: bool,
     timeout: str | float | None,
-    source: Source | None,
+    source: Source,
     on_run: Callable[[RunInfo], None] | None,
 ) -> tuple[tuple[RunTable, RunTable], bool]:
     """Return a table for each command, and whether it was interrupted."""

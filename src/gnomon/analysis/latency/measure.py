@@ -174,8 +174,8 @@ def take_samples(
         measured.interrupted = stopper.requested
         # The event's own time, which passes on a simulated machine as well.
         enabled, _, _ = sampler.totals(len(samplings) - 1)
-        start = 0 if source.simulated else limit.start
-        end = start + enabled if source.simulated else limit.clock()
+        start = 0 if source.capabilities.own_time else limit.start
+        end = start + enabled if source.capabilities.own_time else limit.clock()
         measured.run = RunInfo(0, 0, start, end, sampler.exit_status, started_at)
         if output is not None:
             output.add_run(measured.run)

@@ -128,9 +128,9 @@ class Counters:
 def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
     """Return the events that can be counted here, and why the others cannot."""
     from gnomon.events.syntax import ask
-    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.registry import source as chosen_source
 
-    source = PerfSource()
+    source = chosen_source()
     requests = [r for name in names for g in ask(name, source.resolve).groups for r in g]
     if len(requests) > _MOST_EVENTS:
         raise UsageError(
@@ -149,7 +149,7 @@ def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
 
 def _spec(request: object) -> _native.EventSpec:
     from gnomon.events.event import Request
-    from gnomon.sources.perf.attr import event_spec, separates_levels
+    from gnomon.sources.event_spec import event_spec, separates_levels
 
     assert isinstance(request, Request)
     spec = event_spec(request)

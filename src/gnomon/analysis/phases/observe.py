@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gnomon.analysis.phases.model import PhaseSeries
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.contents import EventInfo, RunInfo, Status
-from gnomon.sources.perf.footprint import GAUGES, RSS
+from gnomon.sources.abilities import GAUGES, RSS
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording

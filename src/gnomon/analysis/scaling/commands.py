@@ -26,7 +26,7 @@ def measure_points(
     output: str | os.PathLike[str] | None,
     overwrite: bool,
     timeout: str | float | None,
-    source: Source | None,
+    source: Source,
     on_run: Callable[[RunInfo], None] | None,
 ) -> tuple[RunTable, bool]:
     """Return a table of all runs, each with its parameters, and whether it was interrupted."""

@@ -12,6 +12,7 @@ from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import durations, indicators
 from gnomon.analysis.survey.selection import Fold, Judged, judge
 from gnomon.recording.contents import Provenance, RunInfo, Status
+from gnomon.sources.registry import capabilities
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
@@ -58,7 +59,7 @@ class SurveyResult(Shown):
         quick = [
             run.end - run.start
             for run in self.runs
-            if not self.origin_of(run).startswith(("valgrind", "machine"))
+            if not capabilities(self.origin_of(run)).slowdown
         ]
         return sum(quick) / len(quick) if quick else 0.0
 

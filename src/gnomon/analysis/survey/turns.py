@@ -50,7 +50,7 @@ def measure_in_turns(
     with open_rotation(source, sets, command, order.choose()) as rotation:
         keeper = Keeper(layout, kept.extend)
         step = tick_length(turns.interval, source)
-        pace = Growing(step, len(layout.sets), simulated=source.simulated)
+        pace = Growing(step, len(layout.sets), simulated=source.capabilities.own_time)
 
         def heed(_: Turn, tick: Tick) -> None:
             pace.note(tick.seconds, tick.fixed.tolist())

@@ -20,9 +20,9 @@ from gnomon.errors import (
 from gnomon.events.event import Group, Kind, Request
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
+from gnomon.sources.event_spec import event_spec, separates_levels
 from gnomon.sources.host import Host
 from gnomon.sources.launch import Subject
-from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.places import Place, places
 from gnomon.sources.perf.reasons import Reason, explain
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gnomon.events.event import Event, Kind
+from gnomon.sources.valgrind import SOURCE
 
-PREFIX = "valgrind::"
+PREFIX = SOURCE.capabilities.event_prefix
 CACHE_EVENTS = frozenset({"I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw"})
 BRANCH_EVENTS = frozenset({"Bc", "Bcm", "Bi", "Bim"})
 

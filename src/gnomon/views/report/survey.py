@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.selection import Judged
 from gnomon.recording.contents import Status
+from gnomon.sources.registry import capabilities, current_word
 from gnomon.units import format_duration
 from gnomon.views.compare import runs_text
 from gnomon.views.counts import format_spread, format_value
@@ -109,8 +110,8 @@ def _row(each: Judged, *, mixed: bool) -> tuple[Cell, ...]:
 
 
 def _source(origin: str) -> str:
-    kind, _, machine = origin.partition(":")
-    return f"{machine} (simulated)" if kind == "machine" else kind
+    word = current_word(origin)
+    return f"{word} (simulated)" if capabilities(origin).own_time else word
 
 
 def _folded_table(result: SurveyResult) -> DataTable:

@@ -12,19 +12,18 @@ from gnomon.machines.pmu.bank import Bank
 from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Snapshot
-from gnomon.sources.machine.admission import programme
+from gnomon.sources.simulated.admission import programme
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:
     from gnomon.events.event import Group, Request
     from gnomon.machines.ledger import Ledger
-    from gnomon.sources.machine.runs import Run
-    from gnomon.sources.machine.targets import Counted
+    from gnomon.sources.simulated.run import Counted, Run
 
 _PIECE = 0.1  # seconds of real time after which somebody may want to interrupt
 
 
-class MachineCounting(Closing):
+class SimulatedCounting(Closing):
     """Counters of a simulated machine, which goes on only while it is waited for.
 
     Times are simulated nanoseconds since the start.

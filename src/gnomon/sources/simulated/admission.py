@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.machines.pmu.programming import Programmed, modes_of, why_not
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.simulated.naming import find_event
 
 if TYPE_CHECKING:
     from gnomon.events.event import Modifiers, Request
     from gnomon.machines.pmu.events import Pmu
-    from gnomon.sources.machine.runs import Run
+    from gnomon.sources.simulated.run import Run
 
 
 class Admission(NamedTuple):
