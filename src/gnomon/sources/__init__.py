@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gnomon.lazy import lazy_names
+
 if TYPE_CHECKING:
     from gnomon.sources.base import Source
+    from gnomon.sources.machine import MachineSource
+    from gnomon.sources.sampling import Sampling
+
+__all__ = ["SOURCES", "MachineSource", "Sampling", "find_source", "local_sources", "source_of"]
 
 SOURCES = ("perf", "valgrind", "machine")
 
@@ -62,3 +68,6 @@ def source_of(events: str | None) -> Source:
             "count them in two runs, one for each."
         )
     return find_source("valgrind" if theirs else "perf")
+
+
+__getattr__, _ = lazy_names(__name__, {"MachineSource": "machine", "Sampling": "sampling"})

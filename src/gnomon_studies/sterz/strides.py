@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gnomon import Command
 from gnomon.analysis.compare import EventComparison, compare
 from gnomon.analysis.study import Row, Verdict
 from gnomon.errors import GnomonError
-from gnomon.machines.core import Prefetcher
-from gnomon.machines.description import load_machine
-from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.machines import Prefetcher, load_machine
+from gnomon.sources import MachineSource, find_source
 from gnomon_studies.verdicts import holds, shape
 
 ORDER = 10
@@ -121,11 +120,11 @@ def _orders(program: Path) -> tuple[Command, Command]:
 
 
 def _valgrind_rows(program: Path) -> Iterator[Row]:
-    from gnomon.sources.valgrind import ValgrindSource
-
     events = ",".join(event for event, *_ in _VALGRIND)
     try:
-        found = compare(*_orders(program), events, repeat=_VALGRIND_RUNS, source=ValgrindSource())
+        found = compare(
+            *_orders(program), events, repeat=_VALGRIND_RUNS, source=find_source("valgrind")
+        )
     except GnomonError as error:
         yield _impossible(f"valgrind counts nothing on this host: {error}")
         return
