@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from importlib import metadata
@@ -85,3 +86,25 @@ def test_the_types_are_part_of_the_package() -> None:
     from importlib.resources import files as resources
 
     assert installed or resources("gnomon").joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "events",
+        "instrument",
+        "machines",
+        "messaging",
+        "recording",
+        "sources",
+        "stress",
+        *(f"analysis.{name}" for name in ("estimate", "latency", "links", "locality", "notify")),
+        *(f"analysis.{name}" for name in ("prediction", "raytracer", "study")),
+    ],
+)
+def test_the_names_that_a_package_exports_can_be_had(package: str) -> None:
+    module = importlib.import_module(f"gnomon.{package}")
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     )
     from gnomon.machines.fields import FieldError
     from gnomon.machines.ledger import Counts, Ledger, Mode, Table, count_names, ledger_names
+    from gnomon.machines.loads import FAST, SLOW, LoadRun
     from gnomon.machines.machine import (
         Cache,
         Duplex,
@@ -35,11 +37,16 @@ if TYPE_CHECKING:
         WritePolicy,
     )
     from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
+    from gnomon.machines.pmu.description import load_pmu
     from gnomon.machines.program import Observed, Program, Range
+    from gnomon.machines.signals import Process, load_signal
+    from gnomon.machines.workloads.build import build, parse_workload
 
 __all__ = [
     "DEPENDENT",
+    "FAST",
     "SAMPLE",
+    "SLOW",
     "Access",
     "Cache",
     "Core",
@@ -53,6 +60,7 @@ __all__ = [
     "LatencyWatch",
     "Ledger",
     "Link",
+    "LoadRun",
     "Machine",
     "MemoryController",
     "MemorySystem",
@@ -64,6 +72,7 @@ __all__ = [
     "Place",
     "Placement",
     "Prefetcher",
+    "Process",
     "Program",
     "Range",
     "Replacement",
@@ -76,68 +85,70 @@ __all__ = [
     "Translation",
     "Watch",
     "WritePolicy",
+    "build",
     "count_names",
     "ledger_names",
     "load_machine",
+    "load_pmu",
+    "load_signal",
     "machine_names",
     "parse_machine",
+    "parse_workload",
 ]
 
-_MODULES = {
-    "Access": "memory",
-    "Cache": "machine",
-    "Core": "core",
-    "Counts": "ledger",
-    "DEPENDENT": "memory",
-    "Duplex": "machine",
-    "Execution": "execution",
-    "ExecutionError": "execution",
-    "FieldError": "fields",
-    "InstructionCycles": "core",
-    "Kind": "memory",
-    "LatencyWatch": "execution",
-    "Ledger": "ledger",
-    "Link": "machine",
-    "Machine": "machine",
-    "MemoryController": "machine",
-    "MemorySystem": "memory",
-    "Mode": "ledger",
-    "Node": "machine",
-    "Observed": "program",
-    "OverflowWatch": "execution",
-    "Pipeline": "core",
-    "Place": "memory",
-    "Placement": "machine",
-    "Prefetcher": "core",
-    "Program": "program",
-    "Range": "program",
-    "Replacement": "machine",
-    "RunOptions": "execution",
-    "SAMPLE": "execution",
-    "Table": "ledger",
-    "ThreadState": "execution",
-    "ThreadStatus": "execution",
-    "Tlb": "machine",
-    "Trace": "memory",
-    "Translation": "machine",
-    "Watch": "execution",
-    "WritePolicy": "machine",
-    "count_names": "ledger",
-    "ledger_names": "ledger",
-    "load_machine": "description",
-    "machine_names": "description",
-    "parse_machine": "description",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the simulation needs numpy, `gnomon cc` does not.
-    if name not in _MODULES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Access": "memory",
+        "Cache": "machine",
+        "Core": "core",
+        "Counts": "ledger",
+        "DEPENDENT": "memory",
+        "Duplex": "machine",
+        "Execution": "execution",
+        "ExecutionError": "execution",
+        "FAST": "loads",
+        "FieldError": "fields",
+        "InstructionCycles": "core",
+        "Kind": "memory",
+        "LatencyWatch": "execution",
+        "Ledger": "ledger",
+        "Link": "machine",
+        "LoadRun": "loads",
+        "Machine": "machine",
+        "MemoryController": "machine",
+        "MemorySystem": "memory",
+        "Mode": "ledger",
+        "Node": "machine",
+        "Observed": "program",
+        "OverflowWatch": "execution",
+        "Pipeline": "core",
+        "Place": "memory",
+        "Placement": "machine",
+        "Prefetcher": "core",
+        "Process": "signals",
+        "Program": "program",
+        "Range": "program",
+        "Replacement": "machine",
+        "RunOptions": "execution",
+        "SAMPLE": "execution",
+        "SLOW": "loads",
+        "Table": "ledger",
+        "ThreadState": "execution",
+        "ThreadStatus": "execution",
+        "Tlb": "machine",
+        "Trace": "memory",
+        "Translation": "machine",
+        "Watch": "execution",
+        "WritePolicy": "machine",
+        "build": "workloads.build",
+        "count_names": "ledger",
+        "ledger_names": "ledger",
+        "load_machine": "description",
+        "load_pmu": "pmu.description",
+        "load_signal": "signals",
+        "machine_names": "description",
+        "parse_machine": "description",
+        "parse_workload": "workloads.build",
+    },
+)

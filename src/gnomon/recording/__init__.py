@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.recording.contents import (
@@ -37,23 +38,21 @@ __all__ = [
     "import_file",
 ]
 
-_MODULES = {
-    "ImportedData": "importers",
-    "Recording": "reader",
-    "RecordingWriter": "writer",
-    "export": "exporters",
-    "import_file": "importers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the store needs DuckDB, most commands do not.
-    if name not in __all__:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'contents')}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Estimate": "contents",
+        "EventInfo": "contents",
+        "ImportedData": "importers",
+        "Provenance": "contents",
+        "Reading": "contents",
+        "Recording": "reader",
+        "RecordingWriter": "writer",
+        "RunInfo": "contents",
+        "Sample": "contents",
+        "Status": "contents",
+        "Total": "contents",
+        "export": "exporters",
+        "import_file": "importers",
+    },
+)

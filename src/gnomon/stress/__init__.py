@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.stress.chase import Chase
@@ -28,30 +29,20 @@ __all__ = [
     "read_nodes",
 ]
 
-_MODULES = {
-    "Buffer": "memory",
-    "Channel": "nodes",
-    "Chase": "chase",
-    "HostLoad": "samples",
-    "HostLoader": "host_loader",
-    "LoadWatch": "samples",
-    "MOST_GENERATORS": "nodes",
-    "Node": "nodes",
-    "Nodes": "nodes",
-    "Samples": "samples",
-    "Stream": "streams",
-    "read_nodes": "nodes",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: nodes are known without the compiled kernels.
-    if name not in _MODULES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Buffer": "memory",
+        "Channel": "nodes",
+        "Chase": "chase",
+        "HostLoad": "samples",
+        "HostLoader": "host_loader",
+        "LoadWatch": "samples",
+        "MOST_GENERATORS": "nodes",
+        "Node": "nodes",
+        "Nodes": "nodes",
+        "Samples": "samples",
+        "Stream": "streams",
+        "read_nodes": "nodes",
+    },
+)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gnomon import Command
 from gnomon.analysis.study import Row
-from gnomon.events.event import Request
-from gnomon.events.presets import Available, known_presets
-from gnomon.events.syntax import parse_events
-from gnomon.instrument.eventset import EventSet
-from gnomon.sources.base import Command
-from gnomon.sources.registry import simulator
-from gnomon.sources.sampling import Sampling
+from gnomon.events import Available, Request, known_presets, parse_events
+from gnomon.instrument import EventSet
+from gnomon.sources import Sampling, simulator
 from gnomon_studies.gorsler.runs import (
     FP_EVENT,
     FP_OPERATIONS,

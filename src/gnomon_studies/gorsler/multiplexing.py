@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from gnomon import Command
 from gnomon.analysis.study import Row
-from gnomon.events.syntax import parse_events
-from gnomon.instrument.counts import TurnTaking
-from gnomon.machines.execution import RunOptions
-from gnomon.machines.workloads import build, parse_workload
-from gnomon.recording.contents import Status
-from gnomon.sources.base import Command
-from gnomon.sources.registry import simulator
+from gnomon.events import parse_events
+from gnomon.instrument import TurnTaking
+from gnomon.machines import RunOptions, build, parse_workload
+from gnomon.recording import Status
+from gnomon.sources import simulator
 from gnomon_studies.gorsler.runs import MACHINE, RELAXED
 from gnomon_studies.verdicts import holds
 

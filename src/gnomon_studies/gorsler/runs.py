@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gnomon import Command
 from gnomon.analysis.count import count
-from gnomon.machines.execution import RunOptions
-from gnomon.sources.base import Command
-from gnomon.sources.registry import simulator
+from gnomon.machines import RunOptions
+from gnomon.sources import simulator
 
 MACHINE = "niagara2"
 FP_EVENT = "Instr_FGU_arithmetic:u"

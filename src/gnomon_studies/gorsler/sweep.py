@@ -9,10 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from gnomon.analysis.study import Row
-from gnomon.machines.description import load_machine
-from gnomon.machines.execution import Execution, RunOptions
-from gnomon.machines.machine import Machine
-from gnomon.machines.workloads import build
+from gnomon.machines import Execution, Machine, RunOptions, build, load_machine
 from gnomon_studies.gorsler.runs import MACHINE
 from gnomon_studies.verdicts import shape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon.analysis.study import Row
-from gnomon.machines.execution import RunOptions
+from gnomon.machines import RunOptions
 from gnomon_studies.gorsler.runs import (
     FP_EVENT,
     FP_OPERATIONS,

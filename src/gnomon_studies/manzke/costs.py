@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gnomon import _native
+from gnomon.analysis.estimate import BlockFilter
 from gnomon.analysis.study import Row
-from gnomon.machines.signals import Process
+from gnomon.machines import Process
 from gnomon_studies.manzke.processes import block_filter, noise, published
 from gnomon_studies.verdicts import holds, shape
 
@@ -84,7 +84,7 @@ def dense_seconds(count: int) -> float:
     return _seconds(lambda: step(z))
 
 
-def sparse_filter(count: int) -> _native.BlockFilter:
+def sparse_filter(count: int) -> BlockFilter:
     """Return the same filter as blocks, in units of sigma."""
     processes = [Process(0.0, 1.0, each.beta) for each in some(count)]
     variances = [noise(each) / each.sigma**2 for each in some(count)]

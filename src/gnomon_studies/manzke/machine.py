@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.estimate.kalman import BlockKalman
-from gnomon.analysis.estimate.model import Layout, Model, Readings, strict
+from gnomon import Command
+from gnomon.analysis.estimate import BlockKalman, Layout, Model, Readings, strict
 from gnomon.analysis.study import Row
-from gnomon.events.syntax import parse_events
-from gnomon.machines.description import load_machine
-from gnomon.machines.machine import Machine
-from gnomon.sources.base import Command
-from gnomon.sources.registry import simulator
+from gnomon.events import parse_events
+from gnomon.machines import Machine, load_machine
+from gnomon.sources import simulator
 from gnomon_studies.manzke.processes import INTERVAL, SIX_EVENTS
 from gnomon_studies.verdicts import holds, shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.analysis.estimate.model import Estimates
+    from gnomon.analysis.estimate import Estimates
 
     Floats = NDArray[np.float64]
 
@@ -146,7 +144,7 @@ def over(errors_: Floats, hold: Floats) -> float:
 
 def held(run: Course) -> Estimates:
     """Sample-and-hold."""
-    from gnomon.analysis.estimate.model import Estimates as Held
+    from gnomon.analysis.estimate import Estimates as Held
 
     shown = run.shown().counts
     values = np.zeros_like(shown)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon import _native
-from gnomon.analysis.estimate.identify.closure import Closure, close
+from gnomon.analysis.estimate import BlockFilter, Closure, close
 from gnomon.analysis.study import Row
-from gnomon.machines.signals import Process, load_signal
+from gnomon.machines import Process, load_signal
 from gnomon_studies.verdicts import holds, shape, within
 
 if TYPE_CHECKING:
@@ -55,14 +54,12 @@ def noise(process: Process) -> float:
     return float((JITTER * process.mean) ** 2 + 1 / 12)
 
 
-def block_filter(
-    kind: str, processes: list[Process], variances: list[float]
-) -> _native.BlockFilter:
+def block_filter(kind: str, processes: list[Process], variances: list[float]) -> BlockFilter:
     """Return a filter of processes, begun at their means."""
     count = len(processes)
     mean, sigma, beta = (np.array(column) for column in zip(*processes, strict=True))
     everyone = np.arange(count)
-    block = _native.BlockFilter(kind, count)
+    block = BlockFilter(kind, count)
     block.describe(everyone, mean, sigma, beta, np.array(variances))
     block.place(everyone, mean, sigma**2, np.zeros(count), sigma**2)
     return block
@@ -70,12 +67,12 @@ def block_filter(
 
 def series(processes: list[Process], ticks: int, random: np.random.Generator) -> Floats:
     """Return Gauss-Markov series, (tick, process), as they are: a tenth is below zero."""
-    from gnomon.analysis.estimate.identify.closure import simulate
+    from gnomon.analysis.estimate import simulate
 
     return np.column_stack([simulate(each, INTERVAL, ticks, 1, random)[0] for each in processes])
 
 
-def unread_errors(block: _native.BlockFilter, truth: Floats, read: Floats, sets: int) -> Floats:
+def unread_errors(block: BlockFilter, truth: Floats, read: Floats, sets: int) -> Floats:
     """Return the root mean square error of each counter in the ticks in which it was not read."""
     ticks, count = truth.shape
     each = count // sets

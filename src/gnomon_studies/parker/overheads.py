@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.cluster_model import OS_NIC, Exchange, Overheads, solve
-from gnomon.messaging.raytracer_model import (
+from gnomon.messaging import (
     DIRT_DEFAULT_EDGE,
     DIRT_RESPONSE_PRINTED,
+    LINE_BYTES,
+    OS_NIC,
     Dirt,
+    Exchange,
+    Overheads,
     efficiency,
+    solve,
 )
-from gnomon.messaging.uln.network import LINE_BYTES
 from gnomon_studies.verdicts import holds, within
 
 _HALVINGS = 60

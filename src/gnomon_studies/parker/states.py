@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.cluster_model import States, expected_maximum
-from gnomon.messaging.raytracer_model import Dirt
+from gnomon.messaging import Dirt, States, expected_maximum
 from gnomon_studies.verdicts import holds, shape, within
 
 if TYPE_CHECKING:
-    from gnomon.messaging.cluster_model import Speed
+    from gnomon.messaging import Speed
 
 
 def play(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gnomon.analysis.study import Bar, Bars, Row, Scene
-from gnomon.messaging.uln import (
+from gnomon.messaging import (
     KERNEL_NIC,
+    PING,
     ULN,
     USER_LEVEL_NIC,
     Descriptor,
     ProgramRun,
+    Style,
     Thread,
+    run_ping_pong,
     run_programs,
 )
-from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
 from gnomon_studies.verdicts import shape, within
 
 

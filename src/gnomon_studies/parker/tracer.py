@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gnomon.analysis.raytracer import DirtRun, Settings, compare_wakes, sweep_bricks, sweep_misses
 from gnomon.analysis.study import Row
-from gnomon.messaging.fitting import Parameter
+from gnomon.messaging import Parameter
 from gnomon_studies.verdicts import shape
 
 _MEASURED = "measured on this host"

@@ -10,15 +10,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gnomon.analysis.links.experiments import crosstalk, idle_busy, saturate
-from gnomon.analysis.links.results import CrossTalk, Saturation
-from gnomon.analysis.links.simulated import SimulatedLoader
+from gnomon.analysis.links import (
+    CrossTalk,
+    Saturation,
+    SimulatedLoader,
+    crosstalk,
+    idle_busy,
+    saturate,
+)
 from gnomon.analysis.study import Row, Verdict
-from gnomon.machines.description import load_machine
-from gnomon.machines.execution import Execution, RunOptions
-from gnomon.machines.workloads import build
-from gnomon.stress.nodes import MOST_GENERATORS, Channel
-from gnomon.stress.streams import Stream
+from gnomon.machines import Execution, RunOptions, build, load_machine
+from gnomon.stress import MOST_GENERATORS, Channel, Stream
 from gnomon_studies.verdicts import exact, factor, holds, shape, within
 
 MACHINE = "haswell-ex-4s"

@@ -10,8 +10,8 @@ import numpy as np
 
 from gnomon.analysis.latency import LatencyResult, latency
 from gnomon.analysis.study import Row
-from gnomon.machines.loads import FAST, SLOW
-from gnomon.sources.registry import simulator
+from gnomon.machines import FAST, SLOW
+from gnomon.sources import simulator
 from gnomon_studies.sterz.thresholds import Score, score
 from gnomon_studies.verdicts import holds, shape
 

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gnomon import Command
 from gnomon.analysis.compare import EventComparison, compare
 from gnomon.analysis.study import Row, Verdict
 from gnomon.errors import GnomonError
-from gnomon.machines.core import Prefetcher
-from gnomon.machines.description import load_machine
-from gnomon.sources.base import Command
-from gnomon.sources.registry import simulator
+from gnomon.machines import Prefetcher, load_machine
+from gnomon.sources import simulator
 from gnomon_studies.verdicts import holds, shape
 
 ORDER = 10

@@ -23,22 +23,29 @@ from gnomon.analysis.latency.model import (
     Slice,
 )
 from gnomon.errors import GnomonError, UsageError
+from gnomon.lazy import lazy_names
 from gnomon.recording.contents import EventInfo, Provenance
 
 if TYPE_CHECKING:
     from gnomon.analysis.latency.measure import Measured
+    from gnomon.analysis.latency.sweeps import SweepOrder
+    from gnomon.analysis.latency.threshold import histogram
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Source, Target
 
 __all__ = [
+    "DEFAULT",
     "LatencyBin",
     "LatencyResult",
     "Mode",
     "Peak",
     "Reference",
     "Slice",
+    "SweepOrder",
+    "histogram",
     "latency",
     "latency_of",
+    "parse_edges",
     "result_of",
 ]
 
@@ -326,3 +333,6 @@ def _blind(measured: Measured, origin: Provenance) -> tuple[str, ...]:
     from gnomon.sources.latency import blind_spots
 
     return blind_spots((info.name for info in measured.events), simulated=origin.simulated)
+
+
+__getattr__, _ = lazy_names(__name__, {"SweepOrder": "sweeps", "histogram": "threshold"})

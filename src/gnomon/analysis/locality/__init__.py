@@ -28,11 +28,12 @@ from gnomon.analysis.locality.model import (
 )
 from gnomon.errors import UsageError
 from gnomon.launch import Command
+from gnomon.lazy import lazy_names
 from gnomon.sources.base import Process
 
 if TYPE_CHECKING:
     from gnomon.analysis.locality.counters import CounterSetup, Monitors
-    from gnomon.analysis.locality.streams import Scope, Stream
+    from gnomon.analysis.locality.streams import MachineStream, Scope, Stream
     from gnomon.recording.contents import Provenance
     from gnomon.sources.base import Source
     from gnomon.sources.measure import Stopper
@@ -41,9 +42,11 @@ if TYPE_CHECKING:
 __all__ = [
     "UNKNOWN",
     "Accesses",
+    "CounterSetup",
     "Feed",
     "Flow",
     "LocalityResult",
+    "MachineStream",
     "MappingUse",
     "Origin",
     "PageHistogram",
@@ -194,3 +197,6 @@ def _provenance(target: Command | Process, source: Simulator | None, kind: str) 
 
     found = chosen_source().provenance(target)
     return replace(found, source={"tracked": "pages", "traced": "trace"}.get(kind, found.source))
+
+
+__getattr__, _ = lazy_names(__name__, {"CounterSetup": "counters", "MachineStream": "streams"})

@@ -7,8 +7,9 @@ for costs in message_costs(result):
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.notify.costs import MessageCosts, message_costs
@@ -39,36 +40,26 @@ __all__ = [
     "orders_of",
 ]
 
-_MODULES = {
-    "Bench": "result",
-    "Beside": "interference",
-    "DURATION": "measure",
-    "InterferenceResult": "interference",
-    "LeftOut": "result",
-    "Measured": "result",
-    "MessageCosts": "costs",
-    "Order": "order",
-    "Regime": "result",
-    "Row": "result",
-    "SIZES": "measure",
-    "SPIN": "measure",
-    "Timing": "result",
-    "bench": "measure",
-    "bench_of": "recorded",
-    "interfere": "interference",
-    "message_costs": "costs",
-    "orders_of": "order",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the package itself imports nothing.
-    if name not in _MODULES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Bench": "result",
+        "Beside": "interference",
+        "DURATION": "measure",
+        "InterferenceResult": "interference",
+        "LeftOut": "result",
+        "Measured": "result",
+        "MessageCosts": "costs",
+        "Order": "order",
+        "Regime": "result",
+        "Row": "result",
+        "SIZES": "measure",
+        "SPIN": "measure",
+        "Timing": "result",
+        "bench": "measure",
+        "bench_of": "recorded",
+        "interfere": "interference",
+        "message_costs": "costs",
+        "orders_of": "order",
+    },
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.prediction.application import Application, read_application
@@ -29,28 +30,18 @@ __all__ = [
     "user_level",
 ]
 
-_MODULES = {
-    "Application": "application",
-    "MeasuredWays": "ways",
-    "Predicted": "prediction",
-    "Prediction": "prediction",
-    "Quantity": "ways",
-    "Way": "ways",
-    "measured_ways": "ways",
-    "predict": "prediction",
-    "read_application": "application",
-    "user_level": "ways",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the package itself imports nothing.
-    if name not in _MODULES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Application": "application",
+        "MeasuredWays": "ways",
+        "Predicted": "prediction",
+        "Prediction": "prediction",
+        "Quantity": "ways",
+        "Way": "ways",
+        "measured_ways": "ways",
+        "predict": "prediction",
+        "read_application": "application",
+        "user_level": "ways",
+    },
+)

@@ -8,8 +8,9 @@ bricks, and what it costs when the wrong thread is woken.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.raytracer.result import (
@@ -37,29 +38,19 @@ __all__ = [
     "write_png",
 ]
 
-_MODULES = {
-    "BrickSweep": "result",
-    "DirtError": "result",
-    "DirtRun": "result",
-    "MissSweep": "result",
-    "Settings": "result",
-    "WakeComparison": "result",
-    "compare_wakes": "sweeps",
-    "render": "supervisor",
-    "sweep_bricks": "sweeps",
-    "sweep_misses": "sweeps",
-    "write_png": "supervisor",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the package itself imports nothing.
-    if name not in _MODULES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BrickSweep": "result",
+        "DirtError": "result",
+        "DirtRun": "result",
+        "MissSweep": "result",
+        "Settings": "result",
+        "WakeComparison": "result",
+        "compare_wakes": "sweeps",
+        "render": "supervisor",
+        "sweep_bricks": "sweeps",
+        "sweep_misses": "sweeps",
+        "write_png": "supervisor",
+    },
+)
