@@ -38,7 +38,9 @@ else:
 LARGE = 4096
 """How many numbers an array may have to be written in full though a recording holds it."""
 
-KINDS: dict[str, str] = {}
+KINDS: dict[str, str] = {
+    "survey": "gnomon.analysis.survey.result",
+}
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 
 Reference = dict[str, Any]  # Any: content of JSON

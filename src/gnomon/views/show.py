@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,25 +15,27 @@ from gnomon.views.blocks import Block, Cell, Facts, Fold, Headline, Table, Value
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
-    from gnomon.views.terminal.screen import Screen
+    from gnomon.views.terminal import Screen
 
-_PAGES = "gnomon.views.html"
-_LABELS = {Simulated.YES: "SIMULATED ", Simulated.PARTLY: "PARTLY SIMULATED "}
+_LABEL = "SIMULATED"
+_PARTLY = "partly SIMULATED: each row says where it comes from"
 
 
 def blocks(result: Result) -> Iterator[Block]:
-    """Yield what a result is shown as; the first line says when it is simulated."""
-    label = _LABELS.get(result.simulated, "")
-    for block in describer(result.kind)(result):
-        found = block
-        if label and isinstance(block, Headline):
-            found, label = replace(block, title=f"{label}{block.title}"), ""
-        elif label:
-            yield Headline(label.strip())
-            label = ""
-        yield found
-    if label:
-        yield Headline(label.strip())
+    """Yield what a result is shown as; its first line says when it is simulated."""
+    found = describer(result.kind)(result)
+    first = next(found, None)
+    simulated = result.simulated
+    if simulated is not Simulated.NO:
+        if not isinstance(first, Headline):
+            found, first = itertools.chain((first,) if first else (), found), Headline("")
+        if simulated is Simulated.YES:
+            first = replace(first, title=f"{_LABEL} {first.title}".rstrip())
+        else:
+            first = replace(first, lines=(*first.lines, _PARTLY))
+    if first is not None:
+        yield first
+    yield from found
 
 
 def provenance(result: Result) -> Facts:
@@ -71,7 +73,7 @@ def show(
         >>> import gnomon as gn
         >>> gn.show(gn.count(["true"], "task-clock"))  # doctest: +SKIP
     """
-    from gnomon.views.terminal.screen import screen_of
+    from gnomon.views.terminal import screen_of
 
     stream = stream if stream is not None else sys.stdout
     write(result, stream, screen_of(stream, everything=everything, colour=colour))
@@ -80,7 +82,7 @@ def show(
 
 def warn(texts: Iterable[str]) -> None:
     """Write warnings to standard error, where they do not disturb what is read by programs."""
-    from gnomon.views.terminal.screen import Screen
+    from gnomon.views.terminal import Screen
 
     for text in texts:
         sys.stderr.write(f"warning: {Screen().clean(text)}\n")
@@ -99,9 +101,18 @@ def write(result: Result, stream: TextIO, screen: Screen) -> None:
 
 def page(*results: Result, title: str = "") -> str:
     """Return a page of one result, or of several below each other."""
-    told = [(blocks(each), each.warnings, provenance(each)) for each in results]
-    text: str = import_module(_PAGES).render(told, title=title)
-    return text
+    from gnomon.views.describe.topology import machine_of
+    from gnomon.views.html import render
+
+    told = [
+        (
+            itertools.chain(blocks(each), machine_of(each.provenance)),
+            each.warnings,
+            provenance(each),
+        )
+        for each in results
+    ]
+    return render(told, title=title)
 
 
 def write_page(path: str | Path, *results: Result, title: str = "") -> None:
@@ -115,9 +126,9 @@ def write_page(path: str | Path, *results: Result, title: str = "") -> None:
 
 def fragment(result: Result) -> str:
     """Return a piece of HTML for a notebook: complete, and without scripts."""
-    make = import_module(_PAGES).fragment
-    text: str = make(blocks(result), result.warnings, provenance(result))
-    return text
+    from gnomon.views.html import fragment as fragment_of
+
+    return fragment_of(blocks(result), result.warnings, provenance(result))
 
 
 # ---- tables as files ------------------------------------------------------------------------

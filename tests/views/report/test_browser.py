@@ -10,20 +10,40 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gnomon.views.report.assemble import compare_page, phases_page, scale_page, survey_page
-from gnomon.views.report.page import Page, write_page
+from gnomon.views.report.assemble import compare_page, phases_page, scale_page
+from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section, write_page
 
-from .results import compare_result, phases_result, scale_result, survey_result
+from .results import compare_result, phases_result, scale_result
 
 if TYPE_CHECKING:
+    from bokeh.model import Model
     from playwright.sync_api import Page as BrowserPage
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+def _events() -> Page:
+    """A page with a table of 35 events and bars."""
+    names = [f"event-{number}" for number in range(35)]
+    rows = [
+        (Cell(name), Cell(f"{1000 * place:,}", 1000.0 * place)) for place, name in enumerate(names)
+    ]
+    table = DataTable.of(("event", "mean"), rows, "All events.", frozenset({1}))
+    return Page("Events", "", (Section("All", (), (Figure("Bars.", lambda: _bars(names)), table)),))
+
+
+def _bars(names: list[str]) -> Model:
+    from gnomon.views.report.plots import figure
+
+    chosen = names[:15]
+    plot = figure("share", "", height=450, tooltips=[("event", "@y")], y_range=chosen)
+    plot.hbar(y=chosen, right=[float(place + 1) for place in range(15)], height=0.7)
+    return plot
+
+
 PAGES: dict[str, Callable[[], Page]] = {
-    "survey": lambda: survey_page(survey_result()),
+    "events": _events,
     "compare": lambda: compare_page(compare_result()),
     "scale": lambda: scale_page(scale_result()),
     "phases": lambda: phases_page(phases_result()),
@@ -40,8 +60,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[1280, 400])
 def page(request: pytest.FixtureRequest, reports: Path) -> Iterator[BrowserPage]:
-    """The report of a survey, at the width of a desktop and of a telephone."""
-    with _opened(reports / "survey.html", request.param) as opened:
+    """The report of events, at the width of a desktop and of a telephone."""
+    with _opened(reports / "events.html", request.param) as opened:
         yield opened
 
 

@@ -15,15 +15,13 @@ from gnomon.views.report.assemble import (
     page_of,
     phases_page,
     scale_page,
-    survey_page,
 )
 from gnomon.views.report.page import DataTable, Page, Section, render_page
 from gnomon.views.report.plots import short_names
 
-from .results import compare_result, phases_result, scale_result, survey_result
+from .results import compare_result, phases_result, scale_result
 
 PAGES: dict[str, Callable[[], Page]] = {
-    "survey": lambda: survey_page(survey_result()),
     "compare": lambda: compare_page(compare_result()),
     "scale": lambda: scale_page(scale_result()),
     "phases": lambda: phases_page(phases_result()),
@@ -106,9 +104,7 @@ def test_long_names_are_shortened_and_stay_different() -> None:
     assert short_names(twins) == twins
 
 
-@pytest.mark.parametrize(
-    "result", [survey_result(), compare_result(), scale_result(), phases_result()]
-)
+@pytest.mark.parametrize("result", [compare_result(), scale_result(), phases_result()])
 def test_notebooks_show_a_small_table_without_scripts(result: object) -> None:
     html = result._repr_html_()  # type: ignore[attr-defined]
     assert "<table>" in html
@@ -119,7 +115,7 @@ def test_notebooks_show_a_small_table_without_scripts(result: object) -> None:
 def test_what_a_notebook_shows_is_escaped() -> None:
     from dataclasses import replace
 
-    result = survey_result()
+    result = scale_result()
     odd = replace(result, provenance=replace(result.provenance, command=("<b>",)))
     html = odd._repr_html_()
     assert "<b>" not in html

@@ -1,8 +1,8 @@
-"""Surveys: every event that can be counted, by repeating the program once a batch.
+"""Surveys: every event that can be counted, by repeating the program once per batch.
 
     result = survey(["./program", "arg"], repeat=5)
-    for judged in result.ranked:
-        print(judged.event, judged.indicator.mean)
+    for row in result.ranked:
+        print(row.event, row.mean)
 
 No event is multiplexed: the program is run as often as it takes to have each event on a
 counter for a whole run (Sterz 3.1). Every finished run is in the recording, so that a survey
@@ -11,33 +11,24 @@ that was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gnomon.analysis.estimate.observe import tick_length
-from gnomon.analysis.survey.batches import Batch, FindSource, plan_batches, read_batches, run_order
-from gnomon.analysis.survey.origins import event_prefix
-from gnomon.analysis.survey.result import ONE_RUN, SurveyResult, survey_of
-from gnomon.analysis.survey.runs import OnProgress, Outcome, Progress, carry_out
-from gnomon.analysis.survey.selection import Fold, Judged
-from gnomon.analysis.survey.subject import Subject, choose_events, choose_origins
-from gnomon.analysis.survey.turns import Turns, always_counted
-from gnomon.errors import RecordingError, UsageError
-from gnomon.recording import Recording, RecordingWriter
-from gnomon.recording.model import Provenance
-from gnomon.sources import find_source
-from gnomon.sources.base import Command, Source
-from gnomon.units import parse_duration
+from gnomon.analysis import lazy_names
+
+if TYPE_CHECKING:
+    from gnomon.analysis.survey.batches import Batch
+    from gnomon.analysis.survey.measuring import default_output, resumable, resume, survey
+    from gnomon.analysis.survey.recorded import survey_of
+    from gnomon.analysis.survey.result import Fold, SurveyResult, SurveyRow
+    from gnomon.analysis.survey.runs import Outcome, Progress
 
 __all__ = [
     "Batch",
     "Fold",
-    "Judged",
     "Outcome",
     "Progress",
     "SurveyResult",
+    "SurveyRow",
     "default_output",
     "resumable",
     "resume",
@@ -45,200 +36,19 @@ __all__ = [
     "survey_of",
 ]
 
-
-def survey(
-    command: Sequence[str] | Command,
-    events: str | None = None,
-    *,
-    output: str | os.PathLike[str],
-    repeat: int = 3,
-    on: str | None = None,
-    valgrind: bool = True,
-    one_run: bool = False,
-    interval: str | int | None = None,
-    timeout: str | float | None = None,
-    seed: int = 1,
-    overwrite: bool = False,
-    on_progress: OnProgress | None = None,
-    find: FindSource | None = None,
-) -> SurveyResult:
-    """Measure every event that can be counted over a command, and record it in `output`.
-
-    `on` adds the events of a simulated machine. Without `valgrind`, no run is made under it.
-    With `one_run` all events of a source share one run and take turns, a set of them an
-    `interval` (20 ms, on a simulated machine 20 us of its time). A run that takes
-    longer than `timeout` is an error; what was measured before it is kept. `find` returns a
-    source by its origin, by default one of gnomon's own.
-    """
-    if repeat < 1:
-        raise UsageError(f"{repeat} runs make no sense: run at least once.")
-    seconds = _seconds(timeout)
-    subject = Subject(_as_command(command), on, valgrind=valgrind, seed=seed)
-    find = find or _Find(seed)
-    chosen = choose_events(choose_origins(subject, find), events)
-    if one_run:
-        batches = tuple(
-            Batch(number, origin, tuple((request,) for request in requests))
-            for number, (origin, _, requests) in enumerate(chosen)
-        )
-        misfits: tuple[str, ...] = ()
-    else:
-        anchors = {origin: source.anchors() for origin, source, _ in chosen}
-        batches, misfits = plan_batches(chosen, anchors)
-    # A command that cannot even be started must neither leave a recording nor replace one.
-    find(batches[0].origin).open(batches[0].groups, subject.command).close()
-    provenance = _provenance(subject, batches, find, repeat, one_run=one_run)
-    turns = None
-    if one_run:
-        turns = Turns(interval, seed)
-        provenance = _with_turns(provenance, batches, find, subject.command, turns)
-    elif interval is not None:
-        raise UsageError("an interval is for events that take turns: ask for one run as well.")
-    writer = RecordingWriter(output, provenance, overwrite=overwrite)
-    for text in misfits:
-        writer.warn(f"not counted: {text}")
-    order = run_order(len(batches), repeat, seed)
-    return _go(writer, batches, order, subject.command, find, seconds, turns, on_progress)
-
-
-def resume(
-    path: str | os.PathLike[str],
-    *,
-    timeout: str | float | None = None,
-    on_progress: OnProgress | None = None,
-    find: FindSource | None = None,
-) -> SurveyResult:
-    """Make the runs that a survey still lacks; a survey that lacks none is returned as it is."""
-    seconds = _seconds(timeout)
-    with Recording.open(path) as recording:
-        provenance = recording.provenance
-        if not provenance.plan:
-            raise RecordingError(f"'{recording.path}' is no survey, so there is nothing to resume.")
-        done = {(run.run, run.batch) for run in recording.runs}
-        where = recording.path
-    seed = provenance.seed or 1
-    order = run_order(len(provenance.plan), provenance.repeat or 1, seed)
-    rest = [key for key in order if key not in done]
-    if not rest:
-        with Recording.open(where) as recording:
-            return survey_of(recording)
-    find = find or _Find(seed)
-    batches = read_batches(provenance.plan, find)
-    command = Command(provenance.command)
-    writer = RecordingWriter.reopen(where)
-    turns = Turns(provenance.interval, seed) if provenance.target.endswith(ONE_RUN) else None
-    return _go(writer, batches, rest, command, find, seconds, turns, on_progress)
-
-
-def _go(
-    writer: RecordingWriter,
-    batches: Sequence[Batch],
-    order: Sequence[tuple[int, int]],
-    command: Command,
-    find: FindSource,
-    timeout: float | None,
-    turns: Turns | None,
-    on_progress: OnProgress | None,
-) -> SurveyResult:
-    with writer:
-        outcome = carry_out(
-            batches,
-            order,
-            command,
-            find,
-            writer,
-            timeout=timeout,
-            turns=turns,
-            on_progress=on_progress,
-        )
-        for text in outcome.warnings:
-            writer.warn(text)
-        if outcome.interrupted:
-            writer.suspend()
-    with Recording.open(writer.path) as recording:
-        return survey_of(recording)
-
-
-def _seconds(timeout: str | float | None) -> float | None:
-    return parse_duration(timeout, "timeout") / 1e9 if isinstance(timeout, str) else timeout
-
-
-def _provenance(
-    subject: Subject,
-    batches: Sequence[Batch],
-    find: FindSource,
-    repeat: int,
-    *,
-    one_run: bool,
-) -> Provenance:
-    origins = list(dict.fromkeys(batch.origin for batch in batches))
-    sources = [find(origin) for origin in origins]
-    first = sources[0].provenance(subject.command)
-    return replace(
-        first,
-        source=", ".join(origins),
-        simulated=all(source.simulated for source in sources),
-        target=f"command {ONE_RUN}" if one_run else "command",
-        machine=subject.machine or first.machine,
-        plan=tuple(batch.text for batch in batches),
-        repeat=repeat,
-        seed=subject.seed,
-    )
-
-
-def _with_turns(
-    provenance: Provenance,
-    batches: Sequence[Batch],
-    find: FindSource,
-    command: Command,
-    turns: Turns,
-) -> Provenance:
-    """Return a provenance that tells what is counted all the time, and how long a turn is."""
-    several = len({batch.origin for batch in batches}) > 1
-    always: list[str] = []
-    lengths = []
-    for batch in batches:
-        source = find(batch.origin)
-        prefix = event_prefix(batch.origin) if several else ""
-        always += [prefix + label for label in always_counted(source, batch, command)]
-        lengths.append(tick_length(turns.interval, source))
-    same = lengths[0] if len(set(lengths)) == 1 else None
-    return replace(provenance, always=tuple(always), interval=same)
-
-
-class _Find:
-    """Finds sources by origin, each once: opening one may take longer than a short run."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._found: dict[str, Source] = {}
-
-    def __call__(self, origin: str) -> Source:
-        if origin not in self._found:
-            kind, _, machine = origin.partition(":")
-            options = {"machine": machine, "seed": self._seed} if machine else {}
-            self._found[origin] = find_source(kind, **options)
-        return self._found[origin]
-
-
-def _as_command(command: Sequence[str] | Command) -> Command:
-    if isinstance(command, str):
-        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
-    return command if isinstance(command, Command) else Command(tuple(command))
-
-
-def resumable(path: str | os.PathLike[str], command: Sequence[str]) -> bool:
-    """Whether there is an unfinished survey of the same command at a path."""
-    try:
-        with Recording.open(path) as recording:
-            provenance = recording.provenance
-            lacks = len(recording.runs) < len(provenance.plan) * (provenance.repeat or 1)
-            return lacks and tuple(provenance.command) == tuple(command)
-    except RecordingError:
-        return False
-
-
-def default_output(command: Sequence[str]) -> str:
-    """Return the name of a survey's recording when none is given: that of the program."""
-    name = Path(command[0].partition(":")[2] or command[0]).name if command else "program"
-    return f"{name}-survey.gnomon"
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Batch": "batches",
+        "Fold": "result",
+        "Outcome": "runs",
+        "Progress": "runs",
+        "SurveyResult": "result",
+        "SurveyRow": "result",
+        "default_output": "measuring",
+        "resumable": "measuring",
+        "resume": "measuring",
+        "survey": "measuring",
+        "survey_of": "recorded",
+    },
+)

@@ -16,7 +16,6 @@ from gnomon.analysis.notify import Bench, InterferenceResult
 from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
-from gnomon.analysis.survey.result import SurveyResult
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
     compare_page,
@@ -25,7 +24,6 @@ from gnomon.views.report.assemble import (
     phases_page,
     scale_page,
     state_page,
-    survey_page,
 )
 from gnomon.views.report.memory import memory_page
 from gnomon.views.report.notify import bench_page
@@ -47,7 +45,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     Prediction: prediction_page,
     Scaling: scale_page,
     State: state_page,
-    SurveyResult: survey_page,
 }
 
 
