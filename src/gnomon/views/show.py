@@ -15,10 +15,11 @@ from gnomon.views.blocks import Block, Cell, Facts, Fold, Headline, Table, Value
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
+    from gnomon.recording.model import Provenance
     from gnomon.views.terminal import Screen
 
 _LABEL = "SIMULATED"
-_PARTLY = "partly SIMULATED: each row says where it comes from"
+_PARTLY = "SIMULATED in part: what comes from where is said below"
 
 
 def blocks(result: Result) -> Iterator[Block]:
@@ -39,28 +40,44 @@ def blocks(result: Result) -> Iterator[Block]:
 
 
 def provenance(result: Result) -> Facts:
-    """Return where a result comes from, enough to doubt it or to repeat it."""
-    origin = result.provenance
+    """Return where a result comes from, enough to doubt it or to repeat it.
+
+    What the sides of a result have in common is said once, the rest for each side.
+    """
+    sides = [(side, dict(_facts(origin))) for side, origin in result.provenances()]
     rows: list[tuple[str, Cell | Value]] = []
-    if origin is not None:
-        interval = Cell(origin.interval, "ns") if origin.interval else None
-        rows = [
-            ("command", " ".join(origin.command)),
-            ("source", origin.source),
-            ("machine", origin.machine),
-            ("host", origin.host),
-            ("processor", origin.cpu),
-            ("CPUs", origin.cpus or None),
-            ("kernel", origin.kernel),
-            ("interval", interval),
-            ("seed", origin.seed),
-            ("model", origin.model),
-            ("imported from", origin.imported_from),
-            ("settings", " ".join(f"{k}={v}" for k, v in origin.environment.items())),
-            ("recorded", origin.created),
-            ("gnomon", origin.gnomon),
-        ]
-    return Facts(tuple((name, value) for name, value in rows if value), "Provenance")
+    for name in dict.fromkeys(name for _, facts in sides for name in facts):
+        values = [facts.get(name) for _, facts in sides]
+        if all(value == values[0] for value in values):
+            rows.append((name, values[0]))
+        else:
+            told = ((f"{name} of {side}", facts.get(name)) for side, facts in sides)
+            rows += [row for row in told if row[1]]
+    return Facts(tuple(rows), "Provenance")
+
+
+def _facts(origin: Provenance) -> list[tuple[str, Cell | Value]]:
+    rows: list[tuple[str, Cell | Value]] = [
+        ("command", " ".join(origin.command)),
+        ("counted", origin.target),
+        ("source", origin.source + " (simulated)" * origin.simulated),
+        ("machine", origin.machine),
+        ("host", origin.host),
+        ("processor", origin.cpu),
+        ("CPUs", origin.cpus or None),
+        ("kernel", origin.kernel),
+        ("recorded", origin.created),
+        ("interval", Cell(origin.interval, "ns") if origin.interval else None),
+        ("always counted", ", ".join(origin.always)),
+        ("sets", len(origin.sets) or None),
+        ("estimated by", origin.model),
+        ("seed", origin.seed),
+        ("settings", " ".join(f"{k}={v}" for k, v in origin.environment.items())),
+        ("gnomon", origin.gnomon),
+        ("Python", origin.python),
+        ("imported from", origin.imported_from),
+    ]
+    return [row for row in rows if row[1] is not None and row[1] != ""]
 
 
 def show(
@@ -101,12 +118,12 @@ def write(result: Result, stream: TextIO, screen: Screen) -> None:
 
 def page(*results: Result, title: str = "") -> str:
     """Return a page of one result, or of several below each other."""
-    from gnomon.views.describe.topology import machine_of
+    from gnomon.views.describe.topology import machines_of
     from gnomon.views.html import render
 
     told = [
         (
-            itertools.chain(blocks(each), machine_of(each.provenance)),
+            itertools.chain(blocks(each), machines_of(o for _, o in each.provenances())),
             each.warnings,
             provenance(each),
         )

@@ -6,32 +6,10 @@ from random import Random
 
 import numpy as np
 
-from gnomon.analysis.compare import Comparison, compare_tables
 from gnomon.analysis.phases import PhaseSeries, PhasesResult, phases
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.scaling import Scaling, scale_table
 from gnomon.recording.model import EventInfo, Provenance, RunInfo
-
-
-def _table(factor: float, command: str, seed: int, events: int = 12) -> RunTable:
-    random = Random(seed)
-    values = np.array(
-        [
-            [
-                1_000.0 * (i + 1) * (1 + random.gauss(0, 0.01)) * (factor if i % 3 == 0 else 1.0)
-                for i in range(events)
-            ]
-            for _ in range(8)
-        ]
-    )
-    infos = tuple(EventInfo(f"a-rather-long-name-of-an-event-{i}") for i in range(events))
-    runs = tuple(RunInfo(i, 0, i * 100, i * 100 + 50, 0) for i in range(8))
-    return RunTable(Provenance("perf", command=(command,), host="box"), infos, runs, values)
-
-
-def compare_result() -> Comparison:
-    """Every third of twelve events is a third higher in B."""
-    return compare_tables(_table(1.0, "./old", 1), _table(1.33, "./new", 2))
 
 
 def scale_result() -> Scaling:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gnomon.views.blocks import Block, Cell, Edge, Graph, Node, Section
@@ -41,16 +41,21 @@ def graph_of(machine: Machine, caption: str = "") -> Graph:
     return Graph(tuple(nodes), tuple(edges), caption)
 
 
-def machine_of(origin: Provenance | None) -> Iterator[Block]:
-    """Yield the simulated machine that numbers come from, where its description can be found."""
-    if origin is None or not origin.machine:
+def machines_of(origins: Iterable[Provenance]) -> Iterator[Block]:
+    """Yield the simulated machines that numbers come from, as far as they can be found."""
+    names = dict.fromkeys(origin.machine for origin in origins if origin.machine)
+    if not names:
         return
     from gnomon.errors import GnomonError
     from gnomon.machines import load_machine
 
-    try:
-        machine = load_machine(origin.machine)
-    except GnomonError:  # a description of somebody's own, which is not here
-        return
-    yield Section("The simulated machine")
-    yield graph_of(machine, f"The topology of {machine.title}, as it is simulated.")
+    headed = False
+    for name in names:
+        try:
+            machine = load_machine(name)
+        except GnomonError:  # a description of somebody's own, which is not here
+            continue
+        if not headed:
+            yield Section("The simulated machine")
+            headed = True
+        yield graph_of(machine, f"The topology of {machine.title}, as it is simulated.")

@@ -14,7 +14,6 @@ from gnomon.views.report.page import Figure, Page, Section
 from gnomon.views.report.topology import topology_sections
 
 if TYPE_CHECKING:
-    from gnomon.analysis.compare.result import Comparison
     from gnomon.analysis.estimate.state import State
     from gnomon.analysis.latency.model import LatencyResult
     from gnomon.analysis.locality.model import LocalityResult
@@ -22,15 +21,6 @@ if TYPE_CHECKING:
     from gnomon.analysis.scaling.result import Scaling
     from gnomon.recording import Recording
     from gnomon.result import Result
-
-
-def compare_page(result: Comparison) -> Page:
-    """Return the report of a comparison."""
-    from gnomon.views.report.compare import compare_sections
-
-    a, b = command_text(result.a), command_text(result.b)
-    title = f"{a} compared with {b}" if a != b else f"Two recordings of {a} compared"
-    return page_of(title, compare_sections(result), (result.a, result.b), result.warnings)
 
 
 def scale_page(result: Scaling) -> Page:
@@ -174,7 +164,6 @@ def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """Return what changed between two recordings, or in words why that cannot be said."""
     from gnomon.analysis.compare import compare
     from gnomon.analysis.runs import ELAPSED
-    from gnomon.views.report.compare import compare_sections
 
     try:
         result = compare(a, b, anyway=True)
@@ -184,7 +173,7 @@ def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
         return (), ("the two are not compared: they have no event in common",)
     # What is said of each recording by itself stands there already.
     notes = tuple(text for text in result.warnings if not text.startswith(("A: ", "B: ")))
-    return compare_sections(result), notes
+    return (_described("What changed", result),), notes
 
 
 def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from gnomon.analysis.compare.result import Comparison
 from gnomon.analysis.estimate.state import State
 from gnomon.analysis.latency.model import LatencyResult
 from gnomon.analysis.locality.advisor.result import Advice
@@ -18,7 +17,6 @@ from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
-    compare_page,
     latency_page,
     locality_page,
     phases_page,
@@ -36,7 +34,6 @@ _ROWS = 25
 _PAGES: dict[type, Callable[[Any], Page]] = {
     Advice: advice_page,
     Bench: bench_page,
-    Comparison: compare_page,
     InterferenceResult: interference_page,
     LocalityResult: locality_page,
     LatencyResult: latency_page,
