@@ -26,7 +26,7 @@ from gnomon.analysis.stats.guard import guarded
 from gnomon.analysis.stats.multiplicity import corrected
 from gnomon.analysis.stats.ratio import ratio_intervals
 from gnomon.analysis.stats.two_samples import welch
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Array]

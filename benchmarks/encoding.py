@@ -29,7 +29,7 @@ from gnomon.events.names import NameIndex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gnomon.events.model import Event, PerfEncoding
+    from gnomon.events.event import Event, PerfEncoding
 
 FAMILIES = {"HSX": "hsw_ep", "SKX": "skx", "ICX": "icx", "SPR": "spr"}
 DATA = Path(__file__).resolve().parents[2] / "shared/data/perfmon"

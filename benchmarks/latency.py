@@ -24,7 +24,7 @@ from benchmarks.harness.statistics import Summary, median_interval, paired_ratio
 from gnomon.analysis.latency import LatencyResult, latency
 from gnomon.machines.loads import FAST, SLOW
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.sampling import Sampling
 from gnomon_studies.sterz.thresholds import Score, score
 
@@ -111,8 +111,8 @@ def _coverage(case: str, found: list[Score]) -> Iterator[Row]:
 
 def _on_machine(machine: str, names: tuple[str, ...], accesses: int) -> Iterator[Result]:
     words = (*_WORDS, f"accesses={accesses}")
-    counted = latency(words, source=MachineSource(machine))
-    sampled = latency(words, source=MachineSource(machine), samples=True)
+    counted = latency(words, on=MachineSource(machine))
+    sampled = latency(words, on=MachineSource(machine), samples=True)
     for how, result in (("thresholds", counted), ("samples", sampled)):
         found = [f"{peak.name} at {peak.low}" for peak in result.peaks if peak.name in names]
         missing = len(found) < len(names)

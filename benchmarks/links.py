@@ -17,10 +17,9 @@ from benchmarks.harness.statistics import Summary, paired_ratio, quartiles
 from benchmarks.harness.timing import in_turn
 from gnomon.analysis.links.graph import Matrices, Memory, Pair, topology_pairs, uniform
 from gnomon.analysis.links.reconstruct import reconstruct
-from gnomon.stress.channels import Channel
-from gnomon.stress.generators import HostLoader
+from gnomon.stress.host_loader import HostLoader
 from gnomon.stress.memory import Buffer
-from gnomon.stress.nodes import read_nodes
+from gnomon.stress.nodes import Channel, read_nodes
 from gnomon.stress.streams import Lane, Stream, stream_load
 
 _NOISE = 0.1

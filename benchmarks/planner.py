@@ -18,7 +18,7 @@ from gnomon.events.planner import Pmu, Watchdog, plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gnomon.events.model import Event
+    from gnomon.events.event import Event
     from gnomon.events.planner import Plan
 
 FOLDER = Path(__file__).resolve().parent.parent / ".." / "shared" / "data" / "perfmon"

@@ -20,7 +20,7 @@ inline nanobind::object tuple_of_words(const uint64_t* words, size_t count) {
     PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(count));
     if (!tuple) throw nanobind::python_error();
     for (size_t i = 0; i < count; ++i)
-        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromUnsignedLongLong(words[i]));
+        NB_TUPLE_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromUnsignedLongLong(words[i]));
     return nanobind::steal(tuple);
 }
 

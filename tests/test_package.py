@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from importlib import metadata
@@ -17,7 +18,6 @@ def test_the_public_names_are_these() -> None:
         "Cpus",
         "EventSet",
         "GnomonError",
-        "PerfSource",
         "PhaseSeries",
         "Process",
         "PythonProfile",
@@ -39,6 +39,7 @@ def test_the_public_names_are_these() -> None:
         "region",
         "scale",
         "scale_models",
+        "source",
         "state_of",
         "survey",
     ]
@@ -54,6 +55,11 @@ def test_every_public_name_can_be_had_and_says_what_it_is(name: str) -> None:
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = gnomon.no_such_name
+
+
+def test_a_name_that_was_replaced_tells_the_new_one() -> None:
+    with pytest.raises(AttributeError, match=r"gnomon\.source\('host'\)"):
+        _ = gnomon.PerfSource
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
@@ -80,3 +86,25 @@ def test_the_types_are_part_of_the_package() -> None:
     from importlib.resources import files as resources
 
     assert installed or resources("gnomon").joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "events",
+        "instrument",
+        "machines",
+        "messaging",
+        "recording",
+        "sources",
+        "stress",
+        *(f"analysis.{name}" for name in ("estimate", "latency", "links", "locality", "notify")),
+        *(f"analysis.{name}" for name in ("prediction", "raytracer", "study")),
+    ],
+)
+def test_the_names_that_a_package_exports_can_be_had(package: str) -> None:
+    module = importlib.import_module(f"gnomon.{package}")
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name

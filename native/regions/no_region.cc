@@ -54,7 +54,7 @@ bool add_no_region(PyObject* module) {
     if (!type) return false;
     auto* kind = reinterpret_cast<PyTypeObject*>(type);
     const bool ready = add_unbound(type, &enter_function) && add_unbound(type, &leave_function);
-    the_region = ready ? kind->tp_alloc(kind, 0) : nullptr;
+    the_region = ready ? PyType_GenericAlloc(kind, 0) : nullptr;
     Py_DECREF(type);
     if (!the_region) return false;
     PyObject* callable = PyCFunction_New(&name_function, nullptr);

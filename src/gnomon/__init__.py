@@ -10,6 +10,8 @@ The names below are the public interface; each is imported when it is first used
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +36,13 @@ if TYPE_CHECKING:
     from gnomon.instrument.regions import region
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Command, Cpus, Process, Thread
-    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.registry import source
 
 _HOMES = {
     "Command": "gnomon.sources.base",
     "Cpus": "gnomon.sources.base",
     "EventSet": "gnomon.instrument.eventset",
     "GnomonError": "gnomon.errors",
-    "PerfSource": "gnomon.sources.perf",
     "PhaseSeries": "gnomon.analysis.phases",
     "Process": "gnomon.sources.base",
     "PythonProfile": "gnomon.instrument.profile",
@@ -63,6 +64,7 @@ _HOMES = {
     "region": "gnomon.instrument.regions",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
+    "source": "gnomon.sources.registry",
     "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
 }
@@ -72,7 +74,6 @@ __all__ = [
     "Cpus",
     "EventSet",
     "GnomonError",
-    "PerfSource",
     "PhaseSeries",
     "Process",
     "PythonProfile",
@@ -94,12 +95,34 @@ __all__ = [
     "region",
     "scale",
     "scale_models",
+    "source",
     "state_of",
     "survey",
 ]
 
 
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package of gnomon, from the module of each name.
+
+    Such a package imports nothing when it is loaded. No public name may be that of a module
+    beside it: importing the module would hide it.
+    """
+
+    def fetch(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return fetch, lambda: sorted(modules)
+
+
 def __getattr__(name: str) -> Any:
+    if name == "PerfSource":
+        raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)

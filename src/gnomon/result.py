@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from gnomon.errors import ResultError
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 
 if TYPE_CHECKING:
     derived = property

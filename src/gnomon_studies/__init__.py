@@ -11,7 +11,7 @@ from importlib import import_module
 
 from gnomon.analysis.study import Experiment, Findings, Row, Study, Verdict
 from gnomon.errors import UsageError
-from gnomon.events.tomlfile import suggestion
+from gnomon.events import suggestion
 
 __all__ = [
     "STUDIES",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 
 
 def counted(

@@ -16,7 +16,7 @@ from gnomon.analysis.compare.decide import Method
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.stats.methods import Test
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 ORIGIN = Provenance("perf", command=("./x",), host="h", cpu="c", kernel="k")
 

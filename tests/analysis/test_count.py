@@ -8,13 +8,13 @@ import pytest
 
 import gnomon as gn
 from gnomon.errors import CommandError, UnknownEventError, UsageError
-from gnomon.events.model import Request
-from gnomon.recording.model import Reading, RunInfo, Status
+from gnomon.events.event import Request
+from gnomon.recording.contents import Reading, RunInfo, Status
 
 
 @pytest.fixture(autouse=True)
 def _countable() -> None:
-    source = gn.PerfSource()
+    source = gn.source("host")
     [verdict] = source.availability([Request(source.resolve("page-faults")[0])])
     if not verdict.countable:
         pytest.skip(verdict.reason)

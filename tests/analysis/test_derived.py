@@ -8,9 +8,9 @@ from gnomon.analysis.derived import derive, parse_names
 from gnomon.analysis.portable import answer
 from gnomon.analysis.summary import CountResult, summarise
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Kind
-from gnomon.events.portable import ask
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.events.event import Event, Kind
+from gnomon.events.syntax import ask
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 from .readings import counted, missing
 

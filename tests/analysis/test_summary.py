@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.analysis.summary import CountResult, EventCount, Tally, summarise
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 from .readings import counted, missing
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.events.model import Request
-from gnomon.sources.perf import PerfSource
+from gnomon.events.event import Request
+from gnomon.sources.perf.source import PerfSource
 
 from .running import Outcome, Run, as_nobody, in_process
 

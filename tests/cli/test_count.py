@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gnomon import __version__
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .running import ENVELOPE, ROW, Run, as_program, one_sentence
 
@@ -20,7 +20,7 @@ def test_json_has_exactly_the_promised_keys(gnomon: Run) -> None:
     assert set(outcome.json) == ENVELOPE
     assert outcome.json["gnomon"] == __version__
     assert outcome.json["command"] == "count"
-    assert outcome.json["source"] == "perf"
+    assert outcome.json["source"] == "host"
     assert outcome.json["simulated"] is False
     assert outcome.json["warnings"] == [] or PerfSource().host.paranoid == 2
     assert all(set(row) == ROW for row in outcome.json["results"])
@@ -172,7 +172,7 @@ def test_a_duration_ends_the_program(gnomon: Run) -> None:
 def test_the_table_says_what_was_counted_where_and_for_how_long(gnomon: Run) -> None:
     outcome = gnomon("count", "-e", "page-faults", "--", "true")
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("true: counted by perf on ")
+    assert lines[0].startswith("true: counted by host on ")
     assert re.search(r"page-faults\S*\s+[\d,]+\s+100%\s+[\d,]+ /s", outcome.out)
     assert any(line.endswith(" elapsed") for line in lines)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .running import Run, one_sentence
 
@@ -35,7 +35,7 @@ def test_a_process_that_ends_ends_the_counting(gnomon: Run) -> None:
     with subprocess.Popen(["sleep", "0.2"]) as process:
         outcome = gnomon("count", "-p", str(process.pid), "-e", "page-faults")
     assert outcome.code == 0
-    assert f"process {process.pid}: counted by perf" in outcome.out
+    assert f"process {process.pid}: counted by host" in outcome.out
 
 
 def test_per_scope_has_a_line_for_each_thread(gnomon: Run, busy: int) -> None:
@@ -70,7 +70,7 @@ def test_chosen_cpus_only_are_counted(gnomon: Run, whole_cpus: None) -> None:
 def test_whole_cpus_while_a_program_runs_forward_its_status(gnomon: Run, whole_cpus: None) -> None:
     outcome = gnomon("count", "-a", "-e", "page-faults", "--", "sh", "-c", "exit 9")
     assert outcome.code == 9
-    assert outcome.out.startswith("sh -c exit 9: counted by perf")
+    assert outcome.out.startswith("sh -c exit 9: counted by host")
 
 
 def test_whole_cpus_without_an_end_are_refused_where_nobody_can_interrupt(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.sources.valgrind import ValgrindSource
+from gnomon.sources.valgrind.source import ValgrindSource
 
 from .running import Run, as_program, one_sentence
 
@@ -24,7 +24,7 @@ def test_events_of_valgrind_choose_it(gnomon: Run) -> None:
 
 
 def test_the_source_can_be_named(gnomon: Run) -> None:
-    outcome = gnomon("count", "--source", "valgrind", "--", "true")
+    outcome = gnomon("count", "--on", "valgrind", "--", "true")
     assert outcome.code == 0
     assert outcome.out.startswith("SIMULATED true: counted by valgrind")
     assert "valgrind::Ir" in outcome.out and "valgrind::Bcm" in outcome.out
@@ -63,10 +63,10 @@ def test_repeated_runs_of_a_program_agree_exactly(gnomon: Run) -> None:
         (("-e", "valgrind::Ir", "-p", "1"), 2),
         (("-e", "valgrind::Ir", "-a", "--", "true"), 2),
         (("-e", "valgrind::Irr", "--", "true"), 2),
-        (("--source", "nix", "--", "true"), 2),
-        (("--source", "valgrind", "-e", "task-clock", "--", "true"), 2),
-        (("--source", "valgrind", "--", "./not-there"), 127),
-        (("--source", "valgrind", "--", "/etc/passwd"), 126),
+        (("--on", "nix", "--", "true"), 2),
+        (("--on", "valgrind", "-e", "task-clock", "--", "true"), 2),
+        (("--on", "valgrind", "--", "./not-there"), 127),
+        (("--on", "valgrind", "--", "/etc/passwd"), 126),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .running import ENVELOPE, Run
 

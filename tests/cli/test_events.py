@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import GnomonError
-from gnomon.events.tracepoints import tracefs
+from gnomon.events.kernel import tracefs
 
 from .running import ENVELOPE, Run
 

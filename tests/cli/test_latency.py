@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .running import ENVELOPE, Run, one_sentence
 
@@ -104,9 +104,9 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
         (("--period", "0", "--on", "ring-4", "--", "workload:chase"), "period"),
         ((), "nothing to measure"),
         (("-a", "-p", "1"), "choose one"),
-        (("--remote", "x:y", "-d", "1s"), "no address"),
-        (("--remote", "localhost:1", "--samples", "-d", "1s"), "leave out --samples"),
-        (("--remote", "localhost:1", "-p", "3", "-d", "1s"), "the probe decides"),
+        (("--on", "probe:x:y", "-d", "1s"), "no address"),
+        (("--on", "probe:localhost:1", "--samples", "-d", "1s"), "leave out --samples"),
+        (("--on", "probe:localhost:1", "-p", "3", "-d", "1s"), "the probe decides"),
         (("rec", "--on", "ring-4"), "not measured again"),
         (("--on", "ring-4", "-a", "-d", "1s"), "runs nothing by itself"),
         (("--seed", "-1", "--on", "ring-4", "--", "workload:chase"), "seed"),
@@ -142,7 +142,7 @@ def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().split()[-1]
-            words = ("latency", "--remote", address, "-d", "3s", "-i", "2ms", *FEW)
+            words = ("latency", "--on", f"probe:{address}", "-d", "3s", "-i", "2ms", *FEW)
             shown = gnomon(*words, "--token-file", "token", "-o", "far")
             assert shown.code == 0
             assert shown.out.startswith("SIMULATED made-up loads")

@@ -47,12 +47,12 @@ def test_counts_are_exact_and_labelled_simulated(gnomon: Run) -> None:
     words = ("count", "--on", "niagara2", "-e", "Instr_FGU_arithmetic")
     outcome = gnomon(*words, "--", *UPDATE)
     assert outcome.code == 0
-    assert outcome.out.startswith("SIMULATED workload:matrix-update size=20: counted by machine")
+    assert outcome.out.startswith("SIMULATED workload:matrix-update size=20: counted by niagara2")
     assert f"{FP:,}" in outcome.out
     assert "of simulated time elapsed" in outcome.out
     content = gnomon(*words, "--json", "--", *UPDATE).json
     assert set(content) == ENVELOPE
-    assert (content["source"], content["simulated"]) == ("machine", True)
+    assert (content["source"], content["simulated"]) == ("niagara2", True)
     assert content["results"][0]["value"] == FP
 
 
@@ -124,7 +124,7 @@ def test_a_profile_names_statements_and_says_simulated(gnomon: Run) -> None:
     assert outcome.out.startswith("SIMULATED on niagara2")
     assert "update element" in outcome.out
     content = gnomon(*words, "--json", "--", *UPDATE).json
-    assert (content["source"], content["simulated"]) == ("machine", True)
+    assert (content["source"], content["simulated"]) == ("niagara2", True)
 
 
 def test_events_of_a_machine_are_listed_and_looked_up(gnomon: Run) -> None:
@@ -149,12 +149,16 @@ def test_events_of_a_machine_are_listed_and_looked_up(gnomon: Run) -> None:
         (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "seed -1"),
         (("count", "--seed", "3", "--", "true"), "--on"),
         (("record", "--preset-profile", "x", "--", "true"), "--on"),
-        (("count", "--on", "laptop", "--source", "perf", "--", *UPDATE), "choose one"),
+        (("count", "--on", "laptop,host", "--", *UPDATE), "one can be measured"),
+        (("count", "--source", "perf", "--", *UPDATE), "--on"),
+        (("survey", "--no-valgrind", "--", *UPDATE), "--on host"),
+        (("latency", "--remote", "x:1", "--", *UPDATE), "--on probe:HOST:PORT"),
+        (("count", "--on", "perf", "--", *UPDATE), "--on host"),
         (("count", "--on", "laptop", "-p", "1"), "give it a command"),
         (("count", "--on", "laptop", "-a", "-d", "1s"), "give it a command"),
         (("count", "--on", "niagara2", "-e", "DC_mis", "--", *UPDATE), "DC_miss"),
         (("profile", "--on", "nigara2", "--", *UPDATE), "niagara2"),
-        (("events", "--on", "niagara2", "--plan"), "--plan"),
+        (("events", "--on", "niagara2", "--cpu", "ICX"), "--cpu"),
         (("events", "--on", "niagara2", "--from", "x"), "--from"),
     ],
 )

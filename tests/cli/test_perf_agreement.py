@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from gnomon.recording import Status, import_file
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .running import Run
 

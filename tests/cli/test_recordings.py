@@ -36,7 +36,7 @@ def test_show_tells_origin_totals_and_course(gnomon: Run, recording: Path) -> No
     assert outcome.code == 0
     assert outcome.out.startswith("recorded ")
     assert "interval  10 ms" in outcome.out
-    assert "sleep 0.05: counted by perf" in outcome.out
+    assert "sleep 0.05: counted by host" in outcome.out
     assert "over time" in outcome.out
     assert any(bar in outcome.out for bar in "▁▂▃▄▅▆▇█")
 
@@ -150,7 +150,7 @@ def test_perf_output_becomes_a_recording(gnomon: Run, folder: Path) -> None:
     assert gnomon("convert", "stat.csv", "stat.gnomon").code == 0
     shown = gnomon("show", "stat", "--json").json
     rows = {row["event"]: row for row in shown["results"]["totals"]}
-    assert shown["source"] == "perf"
+    assert shown["source"] == "host"
     assert rows["task-clock"]["value"] == 12_500_000
     assert rows["task-clock"]["unit"] == "ns"
     assert rows["page-faults"]["value"] == 1234

@@ -12,7 +12,7 @@ from .running import Run
 
 pytestmark = pytest.mark.usefixtures("software_events")
 
-QUICK = ("--no-valgrind", "-e", "task-clock,page-faults")
+QUICK = ("--on", "host", "-e", "task-clock,page-faults")
 
 
 def test_a_survey_is_shown_recorded_and_reported(gnomon: Run, tmp_path: Path) -> None:
@@ -76,9 +76,8 @@ def test_a_simulated_machine_is_surveyed_with_its_label(gnomon: Run, tmp_path: P
 def test_events_of_a_machine_beside_the_hosts_carry_its_name(gnomon: Run, tmp_path: Path) -> None:
     words = (
         "survey",
-        "--no-valgrind",
         "--on",
-        "laptop",
+        "host,laptop",
         "-e",
         "page-faults,laptop::L1-dcache-loads",
     )

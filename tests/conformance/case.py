@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gnomon.events.model import Group
+from gnomon.events.event import Group
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Command, Counting, Source, Target
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from gnomon import _native
-from gnomon.events.model import Request
+from gnomon.events.event import Request
+from gnomon.sources.abilities import HasUnits
 from gnomon.sources.base import Command, Source, Verdict
 from gnomon.sources.host import Host
-from gnomon.sources.perf import PerfSource
-from gnomon.sources.valgrind import ValgrindSource
+from gnomon.sources.registry import source as chosen_source
 
 from .case import SourceCase
 from .programs import BRIEF, LENGTHY, rounds
@@ -49,12 +49,12 @@ def _rights(host: Host) -> _Rights:
 
 
 def _perf(name: str, events: tuple[str, ...], unavailable: str = "") -> SourceCase:
-    source = PerfSource()
-    rights = _rights(source.host)
+    source = chosen_source("host")
+    rights = _rights(Host())
     unavailable = unavailable or rights.unavailable
     return SourceCase(
         name=name,
-        make=PerfSource,
+        make=lambda: chosen_source("host"),
         events=tuple(event + rights.suffix for event in events),
         unknown="no-such-event",
         brief=BRIEF,
@@ -77,33 +77,29 @@ def _work() -> None:
 
 
 def _perf_hardware() -> SourceCase:
-    pmu = PerfSource().has_core_pmu
+    host = chosen_source("host")
+    pmu = isinstance(host, HasUnits) and any(unit.of_cores for unit in host.units())
     reason = "" if pmu else "the kernel shows no PMU in the cores of this machine"
     return _perf("perf-hardware", ("cycles", "instructions"), reason)
 
 
 def _valgrind() -> SourceCase:
-    installation = ValgrindSource().installation
+    source = chosen_source("valgrind")
+    works = source.availability([request for group in source.default_events() for request in group])
     return SourceCase(
         name="valgrind",
-        make=ValgrindSource,
+        make=lambda: chosen_source("valgrind"),
         events=("valgrind::Ir", "valgrind::D1mr", "valgrind::Bc"),
         unknown="no-such-event",
         brief=rounds(2_000),
         lengthy=LENGTHY,
-        refused="valgrind::Ir:k" if installation.works else "",
+        refused="valgrind::Ir:k" if works[0].countable else "",
         runs_programs=True,
-        unavailable=installation.reason,
+        unavailable=works[0].reason,
     )
 
 
 _NO_NUMPY = "" if find_spec("numpy") else "numpy is not installed, which it needs"
-
-
-def _simulated(name: str) -> Source:
-    from gnomon.sources.machine import MachineSource
-
-    return MachineSource(name)
 
 
 def _machine(name: str, events: tuple[str, ...], refused: str) -> SourceCase:
@@ -111,7 +107,7 @@ def _machine(name: str, events: tuple[str, ...], refused: str) -> SourceCase:
     workload = ("workload:random", "size=16MiB", "dependent=yes")
     return SourceCase(
         name=f"machine-{name}",
-        make=lambda: _simulated(name),
+        make=lambda: chosen_source(name),
         events=events,
         unknown="no-such-event",
         brief=Command((*workload, "accesses=60000")),
@@ -125,7 +121,7 @@ def _signal() -> SourceCase:
     """Counter processes in place of a program."""
     return SourceCase(
         name="machine-signal",
-        make=lambda: _simulated("pentium3-smp"),
+        make=lambda: chosen_source("pentium3-smp"),
         events=("INST_RETIRED", "CPU_CLK_UNHALTED"),
         unknown="no-such-event",
         brief=Command(("signal:celestia", "duration=100ms")),
@@ -138,14 +134,9 @@ def _signal() -> SourceCase:
 def _cluster() -> SourceCase:
     """A simulated cluster that runs a message program."""
 
-    def make() -> Source:
-        from gnomon.sources.cluster import ClusterSource
-
-        return ClusterSource("uln")
-
     return SourceCase(
         name="cluster",
-        make=make,
+        make=lambda: chosen_source("cluster:uln"),
         events=("messages-sent", "task-clock"),
         unknown="no-such-event",
         brief=Command(("program:ping-pong", "rounds=20000")),

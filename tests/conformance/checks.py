@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from gnomon.errors import GnomonError
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Snapshot
 
 _WITH_VALUE = frozenset({Status.COUNTED, Status.SCALED})

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.base import Verdict
 
 from .case import Bench, SourceCase
@@ -83,6 +83,15 @@ def test_the_default_events_can_be_counted(bench: Bench) -> None:
 def test_provenance_names_the_source_and_the_command(bench: Bench) -> None:
     provenance = bench.source.provenance(bench.case.brief)
     assert provenance.source == bench.source.name
-    assert provenance.simulated == bench.source.simulated
+    assert provenance.simulated == bench.source.capabilities.simulated
     assert provenance.command == bench.case.brief.argv
     assert provenance.gnomon and provenance.created
+
+
+def test_the_capabilities_say_what_can_be_measured(bench: Bench) -> None:
+    case, scopes = bench.case, bench.source.capabilities.scopes
+    assert "command" in scopes
+    assert ("thread" in scopes, "process" in scopes) == (case.threads, case.processes)
+    assert "cpus" in scopes or not case.cpus  # where rights allow it
+    prefix = bench.source.capabilities.event_prefix
+    assert all(event.name.startswith(prefix) for event in bench.source.events())

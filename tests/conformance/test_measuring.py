@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.recording.model import Reading, RunInfo, Status
+from gnomon.recording.contents import Reading, RunInfo, Status
 from gnomon.sources.base import Thread
 from gnomon.sources.measure import measure
 

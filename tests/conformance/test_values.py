@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from gnomon.errors import NotPermittedError, NotSupportedError
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Thread
 
 from .case import Bench

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gnomon.cli import COMMANDS
-from gnomon.events.portable import ask
-from gnomon.sources import source_of
+from gnomon.events.syntax import ask
+from gnomon.sources.registry import source_for
 
 from .commands import gnomon_commands, parse, parser_of
 from .pages import PAGES, blocks, name_of
@@ -25,7 +25,7 @@ def test_the_examples_in_the_help_can_be_parsed(command: str) -> None:
         assert words[0] == command
         options = parse(words)
         if command == "count" and options.events:
-            assert ask(options.events, source_of(options.events).resolve).groups
+            assert ask(options.events, source_for(options.events).resolve).groups
 
 
 def test_the_examples_in_the_main_help_can_be_parsed(

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from gnomon.errors import RecordingError
-from gnomon.events.model import Request
-from gnomon.sources.perf import PerfSource
+from gnomon.events.event import Request
+from gnomon.sources.perf.source import PerfSource
 
 from .pages import PAGES, REPOSITORY, Example, blocks, examples, name_of
 

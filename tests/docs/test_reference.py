@@ -14,12 +14,9 @@ import gnomon
 from gnomon import errors
 from gnomon.cli import COMMANDS
 from gnomon.cli.convert import EXPORTS
-from gnomon.events.model import Kind
+from gnomon.events.event import Kind
 from gnomon.events.syntax import _LETTERS
-from gnomon.recording.exporters import FORMATS as EXPORTED
-from gnomon.recording.exporters.gnomon_csv import COLUMNS
-from gnomon.recording.importers import FORMATS as IMPORTED
-from gnomon.recording.model import (
+from gnomon.recording.contents import (
     Estimate,
     EventInfo,
     Provenance,
@@ -28,6 +25,9 @@ from gnomon.recording.model import (
     Sample,
     Status,
 )
+from gnomon.recording.exporters import CSV_COLUMNS
+from gnomon.recording.exporters import FORMATS as EXPORTED
+from gnomon.recording.importers import FORMATS as IMPORTED
 from gnomon.sources.base import Source, Verdict
 
 from .commands import parser_of
@@ -89,7 +89,7 @@ def test_every_format_is_explained() -> None:
     assert set(EXPORTS) == set(EXPORTED)
     for name in (*IMPORTED, *EXPORTED):
         assert f"| `{name}` |" in page
-    for column in COLUMNS:
+    for column in CSV_COLUMNS:
         assert f"`{column}`" in page
 
 

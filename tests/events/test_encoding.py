@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.errors import NotSupportedError, UsageError
+from gnomon.errors import UsageError
 from gnomon.events.encoding import (
     AMD_CORE,
     ARM_CORE,
@@ -28,10 +28,10 @@ from gnomon.events.encoding import (
     term_text,
     terms_of,
 )
-from gnomon.events.model import Fields, PerfEncoding
+from gnomon.events.event import Fields, PerfEncoding
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 WORD = st.integers(0, 2**64 - 1)
 LAYOUTS = st.sampled_from([INTEL_CORE, INTEL_CORE_WIDE, AMD_CORE, ARM_CORE])
@@ -133,23 +133,14 @@ def test_ranges_are_filled_from_the_lowest_bit_whatever_their_order() -> None:
     assert Term.parse("event", "config:32-35,0-7").insert(0x1AB) == 0x1_0000_00AB
 
 
-def test_layout_from_sysfs(tmp_path: Path) -> None:
-    folder = tmp_path / "uncore_cha_0" / "format"
-    folder.mkdir(parents=True)
-    (folder / "event").write_text("config:0-7\n")
-    (folder / "umask").write_text("config:8-15,32-55\n")
-    (folder / "thresh").write_text("config:24-31\n")
-    layout = Layout.from_sysfs(folder.parent)
+def test_layout_written_as_in_sysfs() -> None:
+    formats = {"event": "config:0-7", "thresh": "config:24-31", "umask": "config:8-15,32-55"}
+    layout = Layout.from_text("uncore_cha_0", formats)
     fields = Fields(0x35, 0xC001FE01, cmask=2)
     encoding = encode(fields, layout, pmu="uncore_cha_0", type=DYNAMIC_TYPE)
     assert encoding.config == 0x00C001FE_02000135
     assert decode(encoding, layout) == fields
     assert explain(encoding, layout) == "uncore_cha_0/event=0x35,thresh=2,umask=0xc001fe01/"
-
-
-def test_missing_sysfs_format(tmp_path: Path) -> None:
-    with pytest.raises(NotSupportedError, match="PMU 'cpu' describes no event format"):
-        Layout.from_sysfs(tmp_path / "cpu")
 
 
 def test_config1_means_what_its_event_makes_of_it() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
 from gnomon.events import formula as formula_module
+from gnomon.events.event import Event
 from gnomon.events.formula import (
     CONSTANTS,
     CircleError,
@@ -25,7 +26,6 @@ from gnomon.events.formula import (
     dependency_order,
 )
 from gnomon.events.formula.dimensions import SOME_COUNT, Unit, parse_unit, unit_of
-from gnomon.events.model import Event
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 INTEL = SHARED / "perfmon" / "ICX" / "metrics" / "icelakex_metrics.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.events import generic
-from gnomon.events.model import Event, Kind, Scope
+from gnomon.events.event import Event, Kind, Scope
 
 HEADER = Path("/usr/include/linux/perf_event.h")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
-from gnomon.events import tracepoints
+from gnomon.events import kernel
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 from gnomon.events.kernel import KernelCatalogue
-from gnomon.events.model import Event, Kind, PerfEncoding, Scope
 from gnomon.events.syntax import parse_events
 
 MakePmu = Callable[[str, int, Mapping[str, str]], Path]
@@ -284,7 +284,7 @@ def tracefs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder.mkdir(parents=True)
         (folder / "id").write_text(text)
     (place / "events" / "header_page").write_text("")
-    monkeypatch.setattr(tracepoints, "_PLACES", (place,))
+    monkeypatch.setattr(kernel, "_TRACEFS", (place,))
     return place
 
 
@@ -318,7 +318,7 @@ def test_a_slip_in_a_tracepoint_brings_the_right_one(bare: KernelCatalogue, trac
 def test_without_tracefs_the_remedy_is_named(
     bare: KernelCatalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tracepoints, "_PLACES", (tmp_path / "nowhere",))
+    monkeypatch.setattr(kernel, "_TRACEFS", (tmp_path / "nowhere",))
     with pytest.raises(GnomonError) as caught:
         bare.resolve("sched:switch")
     assert str(caught.value) == (
@@ -337,14 +337,14 @@ def test_tracefs_that_only_root_may_read_is_said_so(
 
     monkeypatch.setattr(Path, "is_dir", forbidden)
     with pytest.raises(GnomonError, match="is open to root only; run as root") as caught:
-        tracepoints.tracefs()
+        kernel.tracefs()
     assert str(tracefs) in str(caught.value)
 
 
 def test_a_wrong_modifier_is_not_looked_up_among_tracepoints(
     bare: KernelCatalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tracepoints, "_PLACES", (tmp_path / "not-mounted",))
+    monkeypatch.setattr(kernel, "_TRACEFS", (tmp_path / "not-mounted",))
     with pytest.raises(UnknownEventError):
         bare.resolve("task-clock:z")
     with pytest.raises(UnknownEventError):

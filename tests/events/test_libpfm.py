@@ -13,8 +13,8 @@ import pytest
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError, UsageError
 from gnomon.events import libpfm
 from gnomon.events.encoding import DYNAMIC_TYPE, RAW_TYPE
+from gnomon.events.event import Fields, Kind, PerfEncoding, Scope
 from gnomon.events.libpfm import Libpfm
-from gnomon.events.model import Fields, Kind, PerfEncoding, Scope
 from gnomon.events.perfmon import load
 
 if TYPE_CHECKING:

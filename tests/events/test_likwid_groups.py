@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import UsageError
-from gnomon.events.importers.likwid_groups import import_likwid_group, parse_likwid_group
+from gnomon.events.importers import import_likwid_group, parse_likwid_group
 from gnomon.events.metrics import BoundMetric
 
 GROUP = Path(__file__).parent / "data" / "presets" / "GROUP.txt"

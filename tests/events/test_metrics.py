@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from gnomon.errors import UnknownEventError, UsageError
+from gnomon.events.event import Event
 from gnomon.events.formula import CONSTANTS, Missing
 from gnomon.events.formula.dimensions import parse_unit, unit_of
 from gnomon.events.metrics import BoundMetric, MetricTable, load_builtin_metrics, load_metrics
-from gnomon.events.model import Event
 from gnomon.events.presets import (
     Origin,
     PresetTable,

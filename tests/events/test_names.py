@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UnknownEventError
-from gnomon.events.model import Event, PerfEncoding
+from gnomon.events.event import Event, PerfEncoding
 from gnomon.events.names import NameIndex
 from gnomon.events.perfmon import load
 

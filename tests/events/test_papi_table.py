@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import UsageError
-from gnomon.events.importers.papi_table import import_papi_table, parse_papi_table
+from gnomon.events.importers import import_papi_table, parse_papi_table
 from gnomon.events.presets import Operator, Origin, PresetTable, known_presets
 
 SMALL = Path(__file__).parent / "data" / "presets" / "table.csv"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gnomon.errors import UsageError
 from gnomon.events import perfmon
 from gnomon.events.encoding import DYNAMIC_TYPE, RAW_TYPE
-from gnomon.events.model import Constraint, Event, Fields, Kind, PerfEncoding, Scope
+from gnomon.events.event import Constraint, Event, Fields, Kind, PerfEncoding, Scope
 from gnomon.events.perfmon import Entry, EventList, available_cpus, host_cpuid, load
 
 DATA = Path(__file__).parent / "data"

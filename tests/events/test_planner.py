@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import (
+from gnomon.errors import UsageError
+from gnomon.events.event import (
     Constraint,
     Event,
     Fields,
@@ -181,8 +181,6 @@ class TestAnchors:
             "it does not fit beside instructions: X must have the general counters alone,"
             " but instructions needs one of them"
         )
-        with pytest.raises(GnomonError, match=r"1 event cannot be counted:\n  X: it does not fit"):
-            found.require_all()
 
     def test_an_anchor_that_is_taken_alone_leaves_fixed_counters_only(self) -> None:
         found = plan([REFERENCE, *anywhere(1)], FOUR, anchors=[alone("X")])
@@ -281,9 +279,6 @@ class TestPlan:
     def test_batches_follow_the_order_of_the_requests(self) -> None:
         found = plan(anywhere(8), FOUR)
         assert found.batches[0].requests[0].label == "e0"
-        assert found.batch_of(Request(Event("e0"))) == 0
-        with pytest.raises(UsageError, match="nothing is in no batch"):
-            found.batch_of(Request(Event("nothing")))
 
     def test_a_seed_shuffles_the_batches_and_nothing_else(self) -> None:
         events = anywhere(200)

@@ -10,10 +10,9 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Constraint, Event, Fields, Modifiers, Request
+from gnomon.events.event import Constraint, Event, Fields, Modifiers, Request
 from gnomon.events.planner import Counter, Pmu, Watchdog, explain_fit, plan
-from gnomon.events.planner.colouring import colour_edges
-from gnomon.events.planner.flow import transport
+from gnomon.events.planner.graphs import colour_edges, transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

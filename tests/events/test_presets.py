@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UnknownEventError, UsageError
+from gnomon.events.event import Event, Scope
 from gnomon.events.generic import cache_events, hardware_events
-from gnomon.events.model import Event, Scope
 from gnomon.events.presets import (
     Available,
     Operator,

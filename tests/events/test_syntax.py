@@ -15,7 +15,7 @@ from gnomon.errors import (
     UnknownEventError,
     UsageError,
 )
-from gnomon.events.model import Event, Modifiers
+from gnomon.events.event import Event, Modifiers
 from gnomon.events.syntax import parse_events, parse_modifiers
 
 KNOWN = frozenset(

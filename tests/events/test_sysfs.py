@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Kind, PerfEncoding, Scope
+from gnomon.events.event import Kind, PerfEncoding, Scope
 from gnomon.events.sysfs import Pmu, core_pmus, parse_cpu_list, read_pmus
 
 MakePmu = Callable[[str, int, Mapping[str, str]], Path]

@@ -12,7 +12,7 @@ import pytest
 
 from gnomon.events.syntax import parse_events
 from gnomon.instrument import regions
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 Compile = Callable[..., Path]
 

@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError
-from gnomon.events.model import Event, Group, Kind, Modifiers, Request
+from gnomon.events.event import Event, Group, Kind, Modifiers, Request
 from gnomon.events.planner import Plan, Pmu, plan
-from gnomon.events.registers import Virtual64
-from gnomon.recording.model import Provenance, Reading, Status
-from gnomon.sources.base import Availability, Snapshot, Target, Verdict
+from gnomon.machines.pmu.bank import Virtual64
+from gnomon.recording.contents import Provenance, Reading, Status
+from gnomon.sources.base import Availability, Capabilities, Snapshot, Target, Verdict
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 _USER = Modifiers(kernel=False, hypervisor=False)
@@ -32,7 +32,7 @@ class Machine:
     """A `Source` with so many counters; events that want one take turns, slice by slice."""
 
     name = "machine"
-    simulated = True
+    capabilities = Capabilities(simulated=True, own_time=True)
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Machine:
         self.slices = 0
         self.happened = dict.fromkeys(NAMES, 0)
         self._rate = rate
-        self._running: list[MachineCounting] = []
+        self._running: list[SimulatedCounting] = []
         self.opened = 0
         self.lock = threading.RLock()
 
@@ -92,7 +92,7 @@ class Machine:
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a counting; exact only what fits on the counters."""
         requests = tuple(request for group in groups for request in group)
         if self.user_only:
@@ -102,25 +102,25 @@ class Machine:
                 f"{len(requests)} events do not fit on {self.counters} counters: count fewer."
             )
         self.opened += 1
-        return MachineCounting(self, requests, exact=exact)
+        return SimulatedCounting(self, requests, exact=exact)
 
     def provenance(self, target: Target) -> Provenance:
         """Return that this is a simulation."""
         return Provenance(self.name, simulated=True)
 
-    def begin(self, counting: MachineCounting) -> None:
+    def begin(self, counting: SimulatedCounting) -> None:
         """Let a counting see what happens from now on."""
         with self.lock:
             self._running.append(counting)
 
-    def end(self, counting: MachineCounting) -> None:
+    def end(self, counting: SimulatedCounting) -> None:
         """Let a counting see nothing more."""
         with self.lock:
             if counting in self._running:
                 self._running.remove(counting)
 
 
-class MachineCounting:
+class SimulatedCounting:
     """A `Counting` on the machine's counters."""
 
     def __init__(self, machine: Machine, requests: tuple[Request, ...], *, exact: bool) -> None:

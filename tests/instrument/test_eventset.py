@@ -17,9 +17,9 @@ from gnomon.errors import (
     UsageError,
 )
 from gnomon.instrument.eventset import EventSet, State, Values
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Thread
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .machine import Machine
 
@@ -72,7 +72,7 @@ def test_it_can_be_started_again_and_begins_from_zero() -> None:
 
 def test_a_value_beyond_53_bits_stays_exact() -> None:
     machine = Machine(width=48, rate=lambda name, number: 2**47 + 1)
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
         counters.start()
         machine.run(1000)
         assert counters.stop() == {"alpha": 1000 * (2**47 + 1)}
@@ -115,7 +115,7 @@ def test_an_unknown_event_comes_with_suggestions() -> None:
 
 def test_events_can_be_changed_between_runs() -> None:
     machine = Machine()
-    with EventSet(["alpha", "beta"], source=machine) as counters:
+    with EventSet(["alpha", "beta"], on=machine) as counters:
         counters.start()
         machine.run(3)
         assert counters.stop() == {"alpha": 3, "beta": 30}
@@ -128,7 +128,7 @@ def test_events_can_be_changed_between_runs() -> None:
 
 def test_what_was_measured_stays_readable_until_the_next_start() -> None:
     machine = Machine()
-    with EventSet("alpha,beta", source=machine) as counters:
+    with EventSet("alpha,beta", on=machine) as counters:
         counters.start()
         machine.run(3)
         values = counters.stop()
@@ -158,7 +158,7 @@ def test_a_closed_set_does_nothing_more() -> None:
 
 def test_leaving_the_block_closes_it_even_while_it_runs() -> None:
     machine = Machine()
-    with pytest.raises(ZeroDivisionError), EventSet("alpha", source=machine) as counters:
+    with pytest.raises(ZeroDivisionError), EventSet("alpha", on=machine) as counters:
         counters.start()
         _ = 1 // 0
     assert counters.state is State.CLOSED
@@ -211,7 +211,7 @@ def test_synthetic_events_are_reset_and_accumulated_like_others() -> None:
 
 def test_synthetic_events_go_with_any_source() -> None:
     machine = Machine()
-    with EventSet("alpha,time", source=machine) as counters:
+    with EventSet("alpha,time", on=machine) as counters:
         counters.start()
         machine.run(4)
         values = counters.stop()
@@ -224,7 +224,7 @@ def test_synthetic_events_go_with_any_source() -> None:
 
 def test_reset_begins_anew_without_a_gap() -> None:
     machine = Machine(width=8)
-    with EventSet("alpha,gamma", source=machine) as counters:
+    with EventSet("alpha,gamma", on=machine) as counters:
         counters.start()
         seen = 0
         for slices in (5, 1, 300, 2):
@@ -239,7 +239,7 @@ def test_reset_begins_anew_without_a_gap() -> None:
 
 def test_reset_of_a_stopped_set_leaves_zeros() -> None:
     machine = Machine()
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
         counters.reset()
         with pytest.raises(StateError, match="never started"):
             counters.read()
@@ -255,7 +255,7 @@ def test_accumulate_loses_nothing_between_reading_and_going_on() -> None:
     machine = Machine()
     machine.slices_a_look = 3
     sums: dict[str, int] = {"alpha": 1000}
-    with EventSet("alpha,delta", source=machine) as counters:
+    with EventSet("alpha,delta", on=machine) as counters:
         counters.start()
         for _ in range(10):
             machine.run(7)
@@ -290,7 +290,7 @@ def test_details_of_an_exact_count_have_full_coverage_and_no_error() -> None:
 
 def test_a_caller_cannot_change_what_a_set_remembers() -> None:
     machine = Machine()
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
         counters.start()
         machine.run(2)
         counters.stop().clear()
@@ -383,7 +383,7 @@ def test_another_thread_can_be_the_target() -> None:
 
 def test_an_exact_set_refuses_more_events_than_counters_with_the_reason() -> None:
     machine = Machine(counters=2)
-    with EventSet("alpha,beta,gamma", source=machine) as counters:
+    with EventSet("alpha,beta,gamma", on=machine) as counters:
         with pytest.raises(NotSupportedError, match="3 events do not fit on 2 counters"):
             counters.start()
         assert counters.state is State.STOPPED
@@ -405,7 +405,7 @@ def test_an_exact_set_refuses_what_this_machine_cannot_count_with_the_reason() -
 
 def test_with_fewer_rights_values_keep_the_names_that_were_asked_for() -> None:
     machine = Machine(user_only=True)
-    with EventSet("alpha,beta:u", source=machine) as counters:
+    with EventSet("alpha,beta:u", on=machine) as counters:
         counters.on_overflow("alpha", 2)
         counters.start()
         machine.run(5)
@@ -415,7 +415,7 @@ def test_with_fewer_rights_values_keep_the_names_that_were_asked_for() -> None:
 
 def test_two_events_that_fewer_rights_make_one_are_refused() -> None:
     machine = Machine(user_only=True)
-    with EventSet("alpha,alpha:u", source=machine) as counters:
+    with EventSet("alpha,alpha:u", on=machine) as counters:
         with pytest.raises(NotPermittedError, match="'alpha' can only be counted as 'alpha:u'"):
             counters.start()
         assert (counters.state, machine.opened) == (State.STOPPED, 0)
@@ -423,7 +423,7 @@ def test_two_events_that_fewer_rights_make_one_are_refused() -> None:
 
 def test_a_counter_that_is_lost_on_the_way_is_an_error_and_ends_the_run() -> None:
     machine = Machine()
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
         counters.on_overflow("alpha", 5)
         counters.start()
         machine.run(1)
@@ -442,7 +442,7 @@ def test_a_counter_that_is_lost_on_the_way_is_an_error_and_ends_the_run() -> Non
 
 def test_what_was_not_counted_cannot_be_accumulated_and_changes_nothing() -> None:
     machine = Machine(counters=1)
-    with EventSet("alpha,beta", source=machine, multiplex=True) as counters:
+    with EventSet("alpha,beta", on=machine, multiplex=True) as counters:
         counters.start()
         machine.run(1)
         sums = {"alpha": 5}

@@ -21,7 +21,7 @@ from gnomon import _native
 from gnomon.errors import GnomonError, StateError, UnknownEventError, UsageError
 from gnomon.instrument.eventset import EventSet, State
 from gnomon.sources.base import Source
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .machine import NAMES, Machine
 
@@ -40,7 +40,7 @@ class Calls(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.set = EventSet(source=self.make_source())
+        self.set = EventSet(on=self.make_source())
         self.state = State.STOPPED
         self.events: list[str] = []
         self.thresholds: dict[str, int] = {}

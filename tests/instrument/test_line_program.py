@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from gnomon.instrument.line_program import LineState, line_states
+from gnomon.instrument.symbols import LineState, line_states
 
 from .conftest import Compile
 

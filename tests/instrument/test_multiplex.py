@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gnomon.events.model import Request
-from gnomon.instrument import multiplex
+from gnomon.events.event import Request
+from gnomon.instrument import counts
+from gnomon.instrument.counts import TurnTaking
 from gnomon.instrument.eventset import EventSet
-from gnomon.instrument.multiplex import TurnTaking
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Thread
 
 from .machine import NAMES, Machine, Rate
@@ -23,7 +23,7 @@ ALL = ",".join(NAMES)
 @pytest.mark.parametrize(("counters", "coverage"), [(1, 0.25), (2, 0.5), (4, 1.0)])
 def test_each_event_is_seen_for_its_share_of_the_time(counters: int, coverage: float) -> None:
     machine = Machine(counters=counters)
-    with EventSet(ALL, source=machine, multiplex=True) as events:
+    with EventSet(ALL, on=machine, multiplex=True) as events:
         events.start()
         machine.run(400)
         events.stop()
@@ -35,7 +35,7 @@ def test_each_event_is_seen_for_its_share_of_the_time(counters: int, coverage: f
 
 def test_without_turns_to_take_there_is_no_error() -> None:
     machine = Machine(counters=4)
-    with EventSet(ALL, source=machine, multiplex=True) as events:
+    with EventSet(ALL, on=machine, multiplex=True) as events:
         events.start()
         machine.run(10)
         assert {count.error for count in events.details().values()} == {0.0}
@@ -43,7 +43,7 @@ def test_without_turns_to_take_there_is_no_error() -> None:
 
 def test_an_event_that_had_no_turn_yet_is_missing_and_not_zero() -> None:
     machine = Machine(counters=1)
-    with EventSet(ALL, source=machine, multiplex=True) as events:
+    with EventSet(ALL, on=machine, multiplex=True) as events:
         events.start()
         machine.run(1)
         seen, *unseen = events.details().values()
@@ -55,7 +55,7 @@ def test_an_event_that_had_no_turn_yet_is_missing_and_not_zero() -> None:
 
 def test_with_too_few_looks_the_error_is_unknown() -> None:
     machine = Machine(counters=2)
-    with EventSet(ALL, source=machine, multiplex=True) as events:
+    with EventSet(ALL, on=machine, multiplex=True) as events:
         events.start()
         machine.run(8)
         events.stop()
@@ -65,7 +65,7 @@ def test_with_too_few_looks_the_error_is_unknown() -> None:
 def test_after_a_reset_only_what_came_after_it_counts() -> None:
     """The rate falls: what was seen before the reset must not be extrapolated beyond it."""
     machine = Machine(counters=2, rate=lambda name, number: 1000 if number < 100 else 3)
-    with EventSet(ALL, source=machine, multiplex=True) as events:
+    with EventSet(ALL, on=machine, multiplex=True) as events:
         events.start()
         machine.run(101)  # an odd number: not all events have had the same turns
         events.reset()
@@ -78,7 +78,7 @@ def test_after_a_reset_only_what_came_after_it_counts() -> None:
 
 def test_after_a_reset_an_event_without_a_turn_is_missing_again() -> None:
     machine = Machine(counters=1)
-    with EventSet("alpha,beta", source=machine, multiplex=True) as events:
+    with EventSet("alpha,beta", on=machine, multiplex=True) as events:
         events.start()
         machine.run(4)
         events.reset()
@@ -89,11 +89,11 @@ def test_after_a_reset_an_event_without_a_turn_is_missing_again() -> None:
 
 
 def test_a_thread_looks_at_the_turns_while_they_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiplex, "_PERIOD", 0.0001)
+    monkeypatch.setattr(counts, "_PERIOD", 0.0001)
     generator = np.random.default_rng(1)
     noise = generator.poisson(1000, size=100_000)
     machine = Machine(counters=2, rate=lambda name, number: int(noise[number]))
-    with EventSet(ALL, source=machine, multiplex=True) as events:
+    with EventSet(ALL, on=machine, multiplex=True) as events:
         events.start()
         looks = threading.Event()
         for _ in range(2000):
@@ -154,7 +154,7 @@ def test_slow_changes_are_not_underestimated() -> None:
 def test_a_load_in_step_with_the_turns_shows_in_the_values_and_not_in_the_error() -> None:
     """No estimate can know what happens only when nobody looks: this is why sets are exact."""
     machine = Machine(counters=1, rate=lambda name, number: 100 * (number % 2))
-    with EventSet("alpha,beta", source=machine, multiplex=True) as events:
+    with EventSet("alpha,beta", on=machine, multiplex=True) as events:
         events.start()
         machine.run(100)
         assert events.stop() == {"alpha": 0, "beta": 2 * machine.happened["beta"]}

@@ -11,12 +11,12 @@ import pytest
 
 from gnomon import _native
 from gnomon.errors import NotPermittedError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.instrument.eventset import EventSet, State
 from gnomon.instrument.overflow import Overflow, OverflowPlan
 from gnomon.sources.base import Target
-from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.sampling import PerfSampler
+from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import Sampling
 
 from .machine import Machine
@@ -249,7 +249,7 @@ def test_two_events_have_their_own_handlers_and_a_third_has_none() -> None:
     first: list[Overflow] = []
     second: list[Overflow] = []
     machine = Machine()
-    with EventSet("alpha,beta,gamma", source=machine) as counters:
+    with EventSet("alpha,beta,gamma", on=machine) as counters:
         counters.on_overflow("alpha", 10, first.append)
         counters.on_overflow("beta", 30, second.append)
         counters.on_overflow("gamma", 7000)
@@ -287,7 +287,7 @@ def test_a_handler_may_read_the_set_and_stop_it() -> None:
     ended = threading.Event()
     machine = Machine()
     values: list[dict[str, int | None]] = []
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
 
         def handler(report: Overflow) -> None:
             values.append(counters.read())
@@ -309,7 +309,7 @@ def test_closing_a_running_set_ends_its_threads() -> None:
     for source in (Machine(), PerfSource()):
         event = "alpha" if isinstance(source, Machine) else FAULTS
         for _ in range(20):
-            with EventSet(f"{event},time", source=source) as counters:
+            with EventSet(f"{event},time", on=source) as counters:
                 counters.on_overflow(event, 1, lambda report: None)
                 counters.on_overflow("time", 1000)
                 counters.start()
@@ -322,7 +322,7 @@ def test_closing_a_running_set_ends_its_threads() -> None:
 
 def test_a_timer_reports_how_often_the_threshold_was_passed() -> None:
     machine = Machine(width=4)
-    with EventSet("alpha,beta", source=machine) as counters:
+    with EventSet("alpha,beta", on=machine) as counters:
         counters.on_overflow("alpha", 7)
         counters.start()
         machine.run(100)
@@ -334,7 +334,7 @@ def test_a_timer_reports_how_often_the_threshold_was_passed() -> None:
 
 def test_a_timer_notices_while_the_set_runs() -> None:
     machine = Machine()
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
         counters.on_overflow("alpha", 10)
         counters.start()
         total = 0
@@ -391,7 +391,7 @@ def test_a_free_running_counter_that_cannot_interrupt_is_watched_by_a_timer() ->
 
 def test_when_the_counter_is_lost_the_reader_is_told_and_no_thread_dies() -> None:
     machine = Machine()
-    with EventSet("alpha", source=machine) as counters:
+    with EventSet("alpha", on=machine) as counters:
         counters.on_overflow("alpha", 10)
         counters.start()
         machine.lost_counter = True
@@ -414,7 +414,7 @@ def test_what_was_opened_before_a_refusal_is_closed_again() -> None:
             opened.append(super().sample(samplings, target, pages=pages))
             return opened[0]
 
-    with EventSet("page-faults,minor-faults", source=Refusing()) as counters:
+    with EventSet("page-faults,minor-faults", on=Refusing()) as counters:
         counters.on_overflow(FAULTS, 10)
         counters.on_overflow(MINOR, 10)
         with pytest.raises(NotPermittedError):

@@ -14,7 +14,7 @@ from gnomon.errors import CommandError, NotSupportedError, UnknownEventError, Us
 from gnomon.instrument.profile import Hit, Profile, profile
 from gnomon.sources.base import Command, Cpus, Process, Thread
 from gnomon.sources.host import Host
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import Place
 
 from .conftest import Compile

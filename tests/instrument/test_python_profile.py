@@ -10,7 +10,7 @@ import pytest
 from gnomon import _native
 from gnomon.errors import NotSupportedError, StateError
 from gnomon.instrument.profile import PythonProfile
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 pytestmark = [
     pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning"),

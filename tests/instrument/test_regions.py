@@ -18,7 +18,7 @@ from gnomon.errors import NotSupportedError, StateError, UnknownEventError, Usag
 from gnomon.instrument import regions
 from gnomon.instrument.region_report import RegionCount
 from gnomon.instrument.regions import configure, region, report
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 pytestmark = pytest.mark.usefixtures("fresh_regions")
 

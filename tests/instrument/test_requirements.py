@@ -13,11 +13,11 @@ import pytest
 
 from gnomon.events import generic
 from gnomon.events.encoding import term_text
-from gnomon.events.model import Constraint, Event, PerfEncoding
+from gnomon.events.event import Constraint, Event, PerfEncoding
 from gnomon.events.names import NameIndex
 from gnomon.events.planner import Pmu, plan
 from gnomon.events.presets import known_presets
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "explanation" / "papi-requirements.md"

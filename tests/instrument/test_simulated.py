@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gnomon.errors import NotSupportedError, StateError
-from gnomon.events.portable import ask
+from gnomon.events.syntax import ask
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow
 from gnomon.instrument.profile import profile
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 CHASE = Command(("workload:chase", "size=256KiB", "iterations=3"))
 STEPS = 3 * 4096  # nodes of 64 bytes
@@ -25,7 +25,7 @@ def _values(profile_name: str, *events: str) -> dict[str, int | None]:
     source = MachineSource("niagara2", profile=profile_name)
     found: dict[str, int | None] = {}
     for event in events:
-        with EventSet(event, source=source, target=CHASE) as counters:
+        with EventSet(event, on=source, target=CHASE) as counters:
             counters.start()
             assert counters.wait()
             found |= counters.stop()
@@ -57,13 +57,13 @@ def test_profiles_say_what_they_say() -> None:
 
 def test_loads_and_stores_together_need_one_counter_when_masks_are_joined() -> None:
     source = MachineSource("niagara2", profile="corrected")
-    with EventSet("PAPI_LST_INS,Instr_cnt", source=source, target=CHASE) as counters:
+    with EventSet("PAPI_LST_INS,Instr_cnt", on=source, target=CHASE) as counters:
         counters.start()
         counters.wait()
         assert counters.stop() == {"PAPI_LST_INS": STEPS, "Instr_cnt": 3 * STEPS}
     thesis = MachineSource("niagara2", profile="thesis")
     with (
-        EventSet("PAPI_LST_INS,Instr_cnt", source=thesis, target=CHASE) as counters,
+        EventSet("PAPI_LST_INS,Instr_cnt", on=thesis, target=CHASE) as counters,
         pytest.raises(NotSupportedError, match="do not fit on the 2 counters"),
     ):
         counters.start()
@@ -73,7 +73,7 @@ def test_a_set_of_too_many_events_takes_turns_when_it_may() -> None:
     source = MachineSource("niagara2")
     command = Command(("workload:random", "accesses=500k", "dependent=yes"))
     events = "Instr_ld,Instr_cnt,DC_miss"
-    with EventSet(events, source=source, target=command, multiplex=True) as counters:
+    with EventSet(events, on=source, target=command, multiplex=True) as counters:
         counters.start()
         counters.wait()
         counters.stop()
@@ -85,7 +85,7 @@ def test_a_set_of_too_many_events_takes_turns_when_it_may() -> None:
 
 def test_overflows_of_a_simulated_program_gather() -> None:
     source = MachineSource("niagara2")
-    with EventSet("Instr_ld,Instr_cnt", source=source, target=CHASE) as counters:
+    with EventSet("Instr_ld,Instr_cnt", on=source, target=CHASE) as counters:
         counters.on_overflow("Instr_ld", 1000)
         counters.start()
         assert counters.wait()
@@ -99,7 +99,7 @@ def test_overflows_of_a_simulated_program_gather() -> None:
 
 def test_overflows_go_to_a_handler() -> None:
     taken: list[Overflow] = []
-    with EventSet("Instr_ld", source=MachineSource("niagara2"), target=CHASE) as counters:
+    with EventSet("Instr_ld", on=MachineSource("niagara2"), target=CHASE) as counters:
         counters.on_overflow("Instr_ld", 4096, taken.append)
         counters.start()
         counters.wait()
@@ -109,7 +109,7 @@ def test_overflows_go_to_a_handler() -> None:
 
 def test_a_set_that_does_not_run_cannot_be_waited_for() -> None:
     with (
-        EventSet("Instr_ld", source=MachineSource("niagara2"), target=CHASE) as counters,
+        EventSet("Instr_ld", on=MachineSource("niagara2"), target=CHASE) as counters,
         pytest.raises(StateError, match="cannot wait for"),
     ):
         counters.wait()
@@ -120,7 +120,7 @@ def test_a_profile_names_the_statements_of_a_workload() -> None:
         Command(("workload:triad", "size=64KiB", "iterations=4")),
         "instructions",
         threshold=501,
-        source=MachineSource("laptop"),
+        on=MachineSource("laptop"),
     )
     assert found.exit_status == 0
     assert found.counted is not None

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Kind, Request
+from gnomon.events.event import Event, Kind, Request
+from gnomon.instrument.counts import SYNTHETIC
 from gnomon.instrument.eventset import EventSet
-from gnomon.instrument.synthetic import SYNTHETIC
-from gnomon.instrument.thresholds import check_threshold, default_threshold, next_prime
-from gnomon.sources.perf import PerfSource
+from gnomon.instrument.overflow import check_threshold, default_threshold, next_prime
+from gnomon.sources.perf.source import PerfSource
 
 from .machine import Machine
 
@@ -65,7 +65,7 @@ def test_a_threshold_must_fit_the_counter_of_its_event(kind: Kind, width: int) -
 
 
 def test_an_event_set_refuses_a_threshold_beyond_the_counter_and_keeps_the_old_one() -> None:
-    with EventSet("alpha", source=Machine()) as counters:
+    with EventSet("alpha", on=Machine()) as counters:
         counters.on_overflow("alpha", 7)
         with pytest.raises(UsageError, match="does not fit its counter"):
             counters.on_overflow("alpha", 2**47)

@@ -23,8 +23,8 @@ from gnomon.machines import (
     ThreadState,
     load_machine,
 )
+from gnomon.machines.execution import OverflowWatch
 from gnomon.machines.operations import CONTINUED, TRAPS, WAITS, Code, fixed_feed
-from gnomon.machines.watches import OverflowWatch
 from gnomon.machines.workloads import build
 
 from .running import PLAIN, Operations, executed, many, op, program, sequence, started

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gnomon.machines.ledger import Mode
 from gnomon.machines.pmu.bank import Bank, Register
 from gnomon.machines.pmu.description import load_pmu, parse_pmu
-from gnomon.machines.pmu.model import Pmu
+from gnomon.machines.pmu.events import Pmu
 from gnomon.machines.pmu.programming import Programmed, Turns, misfit, why_not
 
 USER = frozenset({Mode.USER})

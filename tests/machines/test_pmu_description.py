@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Scope
+from gnomon.events.event import Scope
 from gnomon.events.tomlfile import DefinitionError
 from gnomon.machines import load_machine, machine_names, parse_machine
 from gnomon.machines.ledger import Mode
+from gnomon.machines.pmu import pmu_names
 from gnomon.machines.pmu.description import load_pmu, parse_pmu
-from gnomon.machines.pmu.model import Term, Unit
-from gnomon.machines.pmu.names import pmu_names
+from gnomon.machines.pmu.events import Term, Unit
 from gnomon.machines.program import Observed
 
 SMALL = """

@@ -21,7 +21,7 @@ from gnomon.messaging.cluster_model import (
     response_time,
     solve,
 )
-from gnomon_studies.parker.montecarlo import play
+from gnomon_studies.parker.states import play
 
 TIMES = st.floats(1, 1e6)
 

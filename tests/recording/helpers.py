@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Sample, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Sample, Status
 from gnomon.recording.writer import RecordingWriter
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import RecordingError
-from gnomon.recording._header import Header, Part, read_header
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
+from gnomon.recording.header import Header, Part, read_header
 
 from .helpers import EVENTS, PROVENANCE, texts
 

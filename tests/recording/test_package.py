@@ -23,7 +23,7 @@ def modules_after(statement: str) -> set[str]:
     "statement",
     [
         "import gnomon.recording",
-        "import gnomon.recording.model",
+        "import gnomon.recording.contents",
         "from gnomon.recording import Reading, Provenance, RecordingWriter, Recording",
         "from gnomon.recording import import_file, export",
     ],

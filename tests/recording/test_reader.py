@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import RecordingError, UsageError
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Sample, Status, Total
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Sample, Status, Total
 from gnomon.recording.reader import Recording
 from gnomon.recording.writer import RecordingWriter
 

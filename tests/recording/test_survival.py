@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import RecordingError
-from gnomon.recording import _header
+from gnomon.recording import header
 from gnomon.recording import writer as writer_module
 from gnomon.recording.reader import Recording
 from gnomon.recording.writer import RecordingWriter
@@ -231,7 +231,7 @@ def test_a_header_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_header.Header, "text", fail)
+        patch.setattr(header.Header, "text", fail)
         for _ in range(2):
             with pytest.raises(RecordingError, match="the disk is full"):
                 writer.flush()
@@ -253,7 +253,7 @@ def test_a_full_disk_at_the_start_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_header.Header, "text", fail)
+        patch.setattr(header.Header, "text", fail)
         for path, overwrite in ((tmp_path / "new", False), (old, True)):
             with pytest.raises(RecordingError, match="the disk is full"):
                 RecordingWriter(path, PROVENANCE, overwrite=overwrite)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gnomon.errors import RecordingError
-from gnomon.recording._tables import READINGS, SAMPLES, Buffer
-from gnomon.recording.model import Reading, Sample, Status
+from gnomon.recording.contents import Reading, Sample, Status
+from gnomon.recording.tables import READINGS, SAMPLES, Buffer
 
 from .helpers import make_reading
 

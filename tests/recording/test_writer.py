@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gnomon.errors import RecordingError, StateError, UsageError
 from gnomon.recording import writer as writer_module
-from gnomon.recording._files import TEMPORARY
-from gnomon.recording._header import Header
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Sample, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Sample, Status
+from gnomon.recording.files import TEMPORARY
+from gnomon.recording.header import Header
 from gnomon.recording.reader import Recording
 from gnomon.recording.writer import RecordingWriter
 

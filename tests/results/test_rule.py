@@ -16,7 +16,7 @@ from tests.results.validation import complaints
 
 from gnomon import result as results
 from gnomon.errors import ResultError
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.result import Interval, Result, Simulated, derived, same
 from gnomon.result_types import load_result, schema
 

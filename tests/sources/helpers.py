@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from gnomon import _native
-from gnomon.events.model import Event, Request
+from gnomon.events.event import Event, Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import Reading
+from gnomon.recording.contents import Reading
 from gnomon.sources.base import Target, Thread
 from gnomon.sources.host import Host
-from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.counting import PerfCounting
+from gnomon.sources.perf.source import PerfSource
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do this")
 with_kernel = pytest.mark.skipif(

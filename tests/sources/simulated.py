@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import OPERATION, Code, fixed_feed
 from gnomon.machines.program import Observed, Program
 from gnomon.sources.base import Snapshot
-from gnomon.sources.machine import MachineSource
-from gnomon.sources.machine.counting import MachineCounting
+from gnomon.sources.machine.source import MachineSource
+from gnomon.sources.simulated.counting import SimulatedCounting
 
 Operations = Sequence[tuple[Code, int]]
 """What a thread does: an operation and its value, an address or a number of times."""
@@ -60,7 +60,7 @@ def request(source: MachineSource, name: str) -> Request:
     return found
 
 
-def finish(counting: MachineCounting) -> Snapshot:
+def finish(counting: SimulatedCounting) -> Snapshot:
     """Run a counting to its end."""
     counting.start()
     assert counting.wait()

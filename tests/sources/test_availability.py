@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gnomon.events import generic
-from gnomon.events.model import Event, Kind, PerfEncoding, Request
+from gnomon.events.event import Event, Kind, PerfEncoding, Request
 from gnomon.sources.base import Availability, Verdict
-from gnomon.sources.perf import PerfSource, availability
+from gnomon.sources.perf import availability
+from gnomon.sources.perf.source import PerfSource
 
 from .helpers import with_kernel
 from .test_reasons import FakeHost

@@ -186,7 +186,7 @@ def test_running_out_of_descriptors_is_an_error_of_ours() -> None:
         from gnomon.errors import GnomonError
         from gnomon.events.syntax import parse_events
         from gnomon.sources.base import Command, Thread
-        from gnomon.sources.perf import PerfSource
+        from gnomon.sources.perf.source import PerfSource
 
         source = PerfSource()
         groups = parse_events("task-clock,page-faults,context-switches", source.resolve)

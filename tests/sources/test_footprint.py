@@ -15,7 +15,8 @@ import pytest
 import gnomon as gn
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.sources.perf.footprint import RSS, SIZE, FootprintSource
+from gnomon.sources.abilities import RSS, SIZE
+from gnomon.sources.perf.footprint import FootprintSource
 
 MIB = 1 << 20
 
@@ -165,7 +166,7 @@ def test_a_recording_has_levels_as_changes_beside_counts(tmp_path: Path) -> None
         "page-faults",
         interval="10ms",
         output=path,
-        source=FootprintSource(),
+        on=FootprintSource(),
     )
     assert result[RSS].unit == "B"
     with gn.Recording.open(path) as recording:
@@ -184,4 +185,4 @@ def test_a_recording_has_levels_as_changes_beside_counts(tmp_path: Path) -> None
 
 def test_only_a_command_has_one() -> None:
     with pytest.raises(UsageError, match="that of a command"):
-        gn.count(gn.Thread(), "page-faults", source=FootprintSource())
+        gn.count(gn.Thread(), "page-faults", on=FootprintSource())

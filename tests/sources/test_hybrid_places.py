@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.events.model import Event, Kind, PerfEncoding
+from gnomon.events.event import Event, Kind, PerfEncoding
 from gnomon.sources.base import Cpus
 from gnomon.sources.host import Host
 from gnomon.sources.perf.places import places

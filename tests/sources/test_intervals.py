@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from gnomon import _native
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Snapshot, Thread
 from gnomon.sources.measure import differences
 

@@ -12,7 +12,7 @@ import pytest
 from gnomon import _native
 from gnomon.errors import GnomonError
 from gnomon.sources.base import Thread
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .helpers import (
     counted,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gnomon.analysis.latency.measure import count_sweeps
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 from gnomon.events.sysfs import read_pmus
 from gnomon.machines.loads import LoadRun
 from gnomon.sources.base import Command, Process
@@ -27,10 +27,10 @@ from gnomon.sources.latency import (
     host_facility,
     threshold_of,
 )
-from gnomon.sources.machine import MachineSource
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.machine.source import MachineSource
+from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import Sampling
-from gnomon.sources.valgrind import ValgrindSource
+from gnomon.sources.valgrind.source import ValgrindSource
 
 from .helpers import with_kernel
 

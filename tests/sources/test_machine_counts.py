@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Modifiers, Request
+from gnomon.events.event import Modifiers, Request
 from gnomon.events.syntax import parse_events
 from gnomon.machines.operations import Code
-from gnomon.machines.pmu.recipes import evaluate
+from gnomon.machines.pmu.events import evaluate
 from gnomon.machines.program import Observed
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 from .simulated import Operations, counted, each_alone, finish, program, totals
 

@@ -16,14 +16,14 @@ from gnomon.errors import (
     UnknownEventError,
     UsageError,
 )
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.machines.operations import Code
 from gnomon.machines.signals import SignalRun, load_signal
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread, Verdict
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.measure import measure
 from gnomon.sources.sampling import CanSample, Sampling
 

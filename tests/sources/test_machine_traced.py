@@ -13,9 +13,9 @@ from gnomon.analysis.count import count
 from gnomon.errors import GnomonError
 from gnomon.instrument.profile import profile
 from gnomon.machines.tracing.compiler import compiler_command
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 WORDS = 1 << 16
 SOURCE = f"""
@@ -53,7 +53,7 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_real_program_is_counted_on_a_simulated_machine(binary: str) -> None:
     events = "L1-dcache-loads,L1-dcache-stores,L1-dcache-load-misses,cycles,instructions"
-    found = count([binary], events, source=MachineSource("laptop"))
+    found = count([binary], events, on=MachineSource("laptop"))
     assert found.exit_status == STATUS
     loads, stores = found["L1-dcache-loads"].value, found["L1-dcache-stores"].value
     assert loads is not None and WORDS <= loads < WORDS + 100
@@ -65,7 +65,7 @@ def test_a_real_program_is_counted_on_a_simulated_machine(binary: str) -> None:
 
 def test_its_functions_are_named_in_a_profile(binary: str) -> None:
     source = MachineSource("laptop")
-    found = profile(Command((binary,)), "L1-dcache-loads", threshold=1009, source=source)
+    found = profile(Command((binary,)), "L1-dcache-loads", threshold=1009, on=source)
     [hit, *_] = found.by_function()
     assert (Path(hit.place.module).name, hit.place.function) == ("program", "sum")
     assert abs(found.samples - WORDS // 1009) <= 1
@@ -75,8 +75,6 @@ def test_its_functions_are_named_in_a_profile(binary: str) -> None:
 def test_any_program_is_counted_slowly_by_valgrind() -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    found = count(
-        ["/bin/true"], "instructions,L1-icache-load-misses", source=MachineSource("laptop")
-    )
+    found = count(["/bin/true"], "instructions,L1-icache-load-misses", on=MachineSource("laptop"))
     assert all(line.value for line in found.counts)
     assert any("slow" in text for text in found.warnings)

@@ -14,7 +14,7 @@ from gnomon.errors import GnomonError
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Process
 from gnomon.sources.measure import measure
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 from .helpers import counted, open_counting
 

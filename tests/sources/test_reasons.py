@@ -9,8 +9,8 @@ from functools import cached_property
 import pytest
 
 from gnomon.events import generic
-from gnomon.events.model import Event, Kind, Scope
-from gnomon.recording.model import Status
+from gnomon.events.event import Event, Kind, Scope
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.perf.reasons import explain

@@ -17,10 +17,10 @@ import ctypes, difflib, json, os, platform, sys, threading
 from gnomon import _native
 from gnomon.errors import GnomonError
 from gnomon.events import generic
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Command, Cpus, Process, Thread
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 parent = os.getppid()
 os.setgroups([])

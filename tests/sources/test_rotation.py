@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import pytest
 
 from gnomon.errors import StateError, UsageError
-from gnomon.events.model import Group
+from gnomon.events.event import Group
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Rotates, Rotation, Turn
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.pace import steady
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.perf.source import PerfSource
 
 _LAPTOP = Command(("workload:bfs", "size=1024"))
 

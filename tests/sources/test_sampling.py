@@ -9,10 +9,10 @@ import pytest
 
 from gnomon import _native
 from gnomon.errors import CommandError, GnomonError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread
-from gnomon.sources.perf import PerfSource
 from gnomon.sources.perf.sampling import PerfSampler
+from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import SampleBatch, Sampling
 
 from .helpers import as_root

@@ -19,7 +19,7 @@ MEASURE = textwrap.dedent(
     from gnomon.events.syntax import parse_events
     from gnomon.sources.base import Command
     from gnomon.sources.measure import measure
-    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.perf.source import PerfSource
 
     source = PerfSource()
     groups = parse_events("task-clock", source.resolve)

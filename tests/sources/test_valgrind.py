@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import CommandError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import Status
-from gnomon.sources import find_source, source_of
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Snapshot, Target, Thread, Verdict
-from gnomon.sources.valgrind import ValgrindSource
+from gnomon.sources.registry import source, source_for
 from gnomon.sources.valgrind.cachegrind import Shape, read_counts
 from gnomon.sources.valgrind.installation import try_out
+from gnomon.sources.valgrind.source import ValgrindSource
 
 ROUNDS = 50_000
 ALL = ["Ir", "I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm", "Bi", "Bim"]
@@ -326,12 +326,12 @@ def test_a_valgrind_that_does_not_work_is_found_out(tmp_path: Path) -> None:
 
 
 def test_the_prefix_of_events_chooses_the_source() -> None:
-    assert source_of("valgrind::Ir,{valgrind::Dr,valgrind::Dw}:u").name == "valgrind"
-    assert source_of("task-clock").name == source_of(None).name == "perf"
+    assert source_for("valgrind::Ir,{valgrind::Dr,valgrind::Dw}:u").name == "valgrind"
+    assert source_for("task-clock").name == source_for(None).name == "host"
     with pytest.raises(UsageError, match="two runs"):
-        source_of("{valgrind::Ir,task-clock}:u")
-    with pytest.raises(UsageError, match="no source 'nix'"):
-        find_source("nix")
+        source_for("{valgrind::Ir,task-clock}:u")
+    with pytest.raises(UsageError, match="no source or machine 'nix'"):
+        source("nix")
 
 
 def test_an_event_has_no_name_that_perf_has() -> None:

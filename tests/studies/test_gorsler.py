@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gnomon_studies import Verdict, carry_out, load_study
-from gnomon_studies.gorsler import listing, multiplexing, profiling
-from gnomon_studies.gorsler.accuracy import accuracy_row
-from gnomon_studies.gorsler.overhead import overhead_rows
-from gnomon_studies.gorsler.race import deficit_row, without_traps
+from gnomon_studies.gorsler import counting, multiplexing
+from gnomon_studies.gorsler.counting import accuracy_row, overhead_rows
 from gnomon_studies.gorsler.runs import FP_EVENT, FP_OPERATIONS, PLACEMENTS, agreement
-from gnomon_studies.gorsler.serialised import serialised_row
-from gnomon_studies.gorsler.smxv import Product, multiply, scaled_machine
-from gnomon_studies.gorsler.threads import threads_row
+from gnomon_studies.gorsler.sweep import Product, multiply, scaled_machine
+from gnomon_studies.gorsler.teams import deficit_row, serialised_row, threads_row, without_traps
 
 REPRODUCED = Verdict.REPRODUCED
 SMALL = 512  # the scale of a sparse matrix that takes no time
@@ -66,14 +63,14 @@ def test_a_deficit_beyond_one_percent_is_not_reproduced() -> None:
 
 
 def test_overflows_are_within_an_interval_a_thread() -> None:
-    operations, instructions = profiling.estimates(0)
-    assert abs(operations - profiling.TRUTH) <= profiling.THREADS * profiling.INTERVAL
+    operations, instructions = counting.estimates(0)
+    assert abs(operations - counting.TRUTH) <= counting.THREADS * counting.INTERVAL
     assert instructions > operations
 
 
 def test_the_listing_is_exact() -> None:
-    assert [row.ours for row in listing.run(0)] == [42, 24, 4]
-    assert all(row.verdict is REPRODUCED for row in listing.run(0))
+    assert [row.ours for row in counting.run_listing(0)] == [42, 24, 4]
+    assert all(row.verdict is REPRODUCED for row in counting.run_listing(0))
 
 
 def test_multiplexed_counts_are_as_near_as_they_say_and_zeros_are_marked() -> None:

@@ -9,13 +9,19 @@ import pytest
 
 from gnomon.machines.signals import Process
 from gnomon_studies import Verdict, carry_out, load_study
-from gnomon_studies.manzke.covariance import run as covariance_rows
+from gnomon_studies.manzke.costs import crossing, growth
 from gnomon_studies.manzke.derived import derived_rows
-from gnomon_studies.manzke.machine import SETS, Course, errors, estimated, held
-from gnomon_studies.manzke.processes import SIX_EVENTS, published
-from gnomon_studies.manzke.registers import MODELS, register_rows
+from gnomon_studies.manzke.machine import (
+    MODELS,
+    SETS,
+    Course,
+    errors,
+    estimated,
+    held,
+    register_rows,
+)
+from gnomon_studies.manzke.processes import SIX_EVENTS, published, run_covariance
 from gnomon_studies.manzke.smp import mesi_events
-from gnomon_studies.manzke.timing import crossing, growth
 from gnomon_studies.manzke.tracking import run as tracking_rows
 
 
@@ -41,7 +47,7 @@ def test_mesi_events_are_those_of_table_6_3() -> None:
 
 
 def test_variances_are_a_sawtooth_and_the_printed_noise_is_none() -> None:
-    rows = list(covariance_rows(0))
+    rows = list(run_covariance(0))
     assert [row.verdict for row in rows[:2]] == [Verdict.SHAPE_ONLY] * 2
     assert rows[2].ours == "131 of 182"
     assert rows[3].ours == "182 of 182"

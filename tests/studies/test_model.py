@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -55,8 +56,6 @@ def test_an_unknown_study_is_an_error_with_the_nearest_name() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_says_what_it_is_and_its_experiments_exist(name: str) -> None:
-    from importlib.util import find_spec
-
     study = load_study(name)
     assert study.name == name
     assert study.title
@@ -65,7 +64,8 @@ def test_every_study_says_what_it_is_and_its_experiments_exist(name: str) -> Non
     assert len(set(ids)) == len(ids) > 0
     for experiment in study.experiments:
         assert experiment.title
-        assert find_spec(experiment.module) is not None
+        module, _, function = experiment.module.partition(":")
+        assert callable(getattr(import_module(module), f"run_{function}" if function else "run"))
 
 
 def test_exact_means_equal() -> None:

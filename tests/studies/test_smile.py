@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.analysis.study.result import Row, Surface
 from gnomon_studies import Findings, Verdict, carry_out, load_study
-from gnomon_studies.smile import fft, radix
+from gnomon_studies.smile import pages
 from gnomon_studies.smile.traces import COUNTERS, PAGE, RANGES, Grid, grid, page_grid, trace
 
 SHAPE, NOT, SAME = Verdict.SHAPE_ONLY, Verdict.NOT_REPRODUCED, Verdict.REPRODUCED
@@ -55,10 +55,10 @@ def test_what_is_not_reproduced_is_listed_with_a_reason(rows: dict[tuple[str, st
 def test_a_page_is_accessed_by_the_nodes_that_do_not_have_it() -> None:
     found = trace("fft", 0)
     page = found.accesses
-    chosen = found.pages == fft.PAGE
+    chosen = found.pages == pages.FFT_PAGE
     assert set(page.home[chosen].tolist()) == {0}
     assert 0 not in set(page.source[chosen].tolist())
-    histogram = fft.pictures(0)[0]
+    histogram = pages.pictures_of_fft(0)[0]
     assert isinstance(histogram, Surface)
     cells = np.array(histogram.cells)
     assert cells.sum() == chosen.sum()
@@ -66,21 +66,24 @@ def test_a_page_is_accessed_by_the_nodes_that_do_not_have_it() -> None:
 
 
 def test_one_counter_of_a_word_writes_a_trace() -> None:
-    found = page_grid("fft", 0, fft.PAGE)
+    found = page_grid("fft", 0, pages.FFT_PAGE)
     flushes, extensions = found.at(1, 4)
     assert extensions == 0
     assert flushes == found.accesses - 1  # no word twice in a row
 
 
 def test_counters_that_cover_the_page_flush_nothing() -> None:
-    for found in (page_grid("fft", 0, fft.PAGE), page_grid("radix", 0, radix.typical_page(0))):
+    for found in (
+        page_grid("fft", 0, pages.FFT_PAGE),
+        page_grid("radix", 0, pages.typical_page(0)),
+    ):
         for counters in COUNTERS[4:]:
             assert found.at(counters, min(PAGE, PAGE * 2 // counters))[0] == 0
 
 
 def test_a_grid_is_what_single_arrays_count() -> None:
     found = trace("radix", 0)
-    chosen = found.pages == radix.typical_page(0)
+    chosen = found.pages == pages.typical_page(0)
     assert isinstance(grid(found.accesses, chosen), Grid)
     assert grid(found.accesses, chosen).flushes.shape == (len(COUNTERS), len(RANGES))
     assert (grid(found.accesses, ~chosen & chosen).flushes == 0).all()

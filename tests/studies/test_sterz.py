@@ -11,8 +11,8 @@ from gnomon.analysis.compare import EventComparison
 from gnomon.analysis.compare.result import Sample
 from gnomon.analysis.compare.result import Verdict as Change
 from gnomon_studies import Verdict, carry_out, load_study
-from gnomon_studies.sterz import axes, breaks, host, sorting, strides
-from gnomon_studies.sterz.changes import alike, change_row
+from gnomon_studies.sterz import axes, breaks, sorting, strides
+from gnomon_studies.sterz.strides import alike, change_row
 
 SHAPE, NOT = Verdict.SHAPE_ONLY, Verdict.NOT_REPRODUCED
 
@@ -59,7 +59,7 @@ def test_column_order_misses_and_stalls_where_row_order_does_not() -> None:
 
 def test_without_a_compiler_a_row_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    (row,) = host.host_rows(64, 0)
+    (row,) = strides.host_rows(64, 0)
     assert (row.ours, row.verdict) == ("not done", NOT)
     assert "compiler" in row.note
 
@@ -69,18 +69,18 @@ def test_without_valgrind_a_row_says_so_and_time_is_measured(
 ) -> None:
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
-    monkeypatch.setattr(host, "_RUNS", 2)
+    monkeypatch.setattr(strides, "_HOST_RUNS", 2)
     found = {name: shutil.which(name) for name in ("cc", "gcc")}
     monkeypatch.setattr(shutil, "which", lambda name, **_: found.get(name))
-    first, *others = host.host_rows(64, 0)
+    first, *others = strides.host_rows(64, 0)
     assert first.ours == "not done"
     assert "valgrind" in first.note
     assert [row.quantity for row in others][-1].startswith("confidence")
 
 
 def test_a_doubtful_change_of_time_is_not_reproduced() -> None:
-    assert host.confidence_row(changed(1, 2, 1e-4)).verdict is Verdict.REPRODUCED
-    doubtful = host.confidence_row(changed(1, 2, 0.02))
+    assert strides.confidence_row(changed(1, 2, 1e-4)).verdict is Verdict.REPRODUCED
+    doubtful = strides.confidence_row(changed(1, 2, 0.02))
     assert (doubtful.ours, doubtful.verdict) == ("0.980", NOT)
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from gnomon.analysis.latency import LatencyBin, LatencyResult, Mode, Reference
 from gnomon.analysis.latency.peaks import find_peaks
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon_studies import Verdict, carry_out, load_study
-from gnomon_studies.sterz import local_loads, remote_loads
+from gnomon_studies.sterz import loads
 
 REFERENCES = (
     Reference("L1", 5),
@@ -41,7 +41,7 @@ def result(counts: dict[int, float]) -> LatencyResult:
 
 
 def test_peaks_and_their_places_are_judged() -> None:
-    good = list(local_loads.peak_rows(result({0: 900, 50: 50, 170: 40, 280: 1})))
+    good = list(loads.peak_rows(result({0: 900, 50: 50, 170: 40, 280: 1})))
     assert [row.verdict for row in good] == [
         Verdict.SHAPE_ONLY,
         Verdict.SHAPE_ONLY,
@@ -49,46 +49,46 @@ def test_peaks_and_their_places_are_judged() -> None:
         Verdict.SHAPE_ONLY,
     ]
     assert good[3].ours == "2.4%"
-    bad = list(local_loads.peak_rows(result({100: 900, 280: 100})))
+    bad = list(loads.peak_rows(result({100: 900, 280: 100})))
     assert all(row.verdict is Verdict.NOT_REPRODUCED for row in bad)
 
 
 def test_sweeps_are_compared_with_pairs() -> None:
-    slow, fast = local_loads.error_rows(0)
+    slow, fast = loads.error_rows(0)
     assert slow.verdict is fast.verdict is Verdict.REPRODUCED
     assert slow.published is None
 
 
 def test_a_small_picture_stays_local() -> None:
-    words = (*local_loads.WORDS[:1], "width=256", "size=64", "scales=1", "cpus=0,32,64,96")
-    found = local_loads.measured(1, words, "500ns")
-    near, far = local_loads.memory_loads(found)
+    words = (*loads.WORDS[:1], "width=256", "size=64", "scales=1", "cpus=0,32,64,96")
+    found = loads.measured_local(1, words, "500ns")
+    near, far = loads.memory_loads(found)
     assert near > 0
     assert far < 0.3 * near
 
 
 def test_modes_are_stretches_of_bins_that_hold_cost() -> None:
-    first, second = remote_loads.modes(result({170: 10, 180: 10, 280: 10, 290: 0.001}))
+    first, second = loads.modes(result({170: 10, 180: 10, 280: 10, 290: 0.001}))
     assert first[:2] == (170, 190)
     assert first[2] == pytest.approx(3600 / 6450, rel=0.01)
     assert second[:2] == (280, 290)
     assert second[2] == pytest.approx(2850 / 6450, rel=0.01)
-    assert remote_loads.modes(result({})) == []
+    assert loads.modes(result({})) == []
 
 
 def test_costs_that_do_not_stand_apart_are_not_reproduced() -> None:
     mixed = result({170: 10, 280: 10})
-    rows = list(remote_loads.cost_rows("haswell-ex-4s", dict.fromkeys((0, 1, 2), mixed)))
+    rows = list(loads.cost_rows("haswell-ex-4s", dict.fromkeys((0, 1, 2), mixed)))
     assert rows[1].verdict is Verdict.NOT_REPRODUCED
     assert rows[2].verdict is Verdict.SHAPE_ONLY  # two modes
     none = result({})
-    rows = list(remote_loads.cost_rows("ring-4", dict.fromkeys((0, 1, 2), none)))
+    rows = list(loads.cost_rows("ring-4", dict.fromkeys((0, 1, 2), none)))
     assert all(row.verdict is Verdict.NOT_REPRODUCED for row in rows)
 
 
 def test_remote_memory_stands_apart_from_local_memory() -> None:
-    local, remote = (remote_loads.measured("ring-4", node, 1, "1MiB", "4us") for node in (0, 1))
-    near, far = remote_loads.modes(local), remote_loads.modes(remote)
+    local, remote = (loads.measured_remote("ring-4", node, 1, "1MiB", "4us") for node in (0, 1))
+    near, far = loads.modes(local), loads.modes(remote)
     assert near[-1][1] < far[0][0]
 
 

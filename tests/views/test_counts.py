@@ -8,7 +8,7 @@ import json
 import pytest
 
 from gnomon.analysis.summary import CountResult, EventCount
-from gnomon.recording.model import Provenance, RunInfo, Status
+from gnomon.recording.contents import Provenance, RunInfo, Status
 from gnomon.views.counts import print_counts, rows_as_json
 from gnomon.views.envelope import envelope
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from gnomon.events.model import Event, Kind, PerfEncoding, Scope
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 from gnomon.sources.base import Availability, Verdict
 from gnomon.views.events import event_as_json, print_event, print_events
 

@@ -12,7 +12,7 @@ from gnomon.analysis.links.simulated import SimulatedLoader
 from gnomon.analysis.links.topology import machine_topology
 from gnomon.errors import NotSupportedError
 from gnomon.machines import load_machine
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 from gnomon.views.links_live import bar, live_app, require_textual
 
 

@@ -21,9 +21,8 @@ from gnomon.analysis.memory.model import (
 )
 from gnomon.analysis.memory.plateaus import Level, Plateaus, Ramp
 from gnomon.stress.cores import Cache, CoreClass
-from gnomon.stress.load import HostLoad
 from gnomon.stress.nodes import Node, NodeAccess, Nodes
-from gnomon.stress.samples import Samples
+from gnomon.stress.samples import HostLoad, Samples
 from gnomon.stress.streams import Stream
 from gnomon.views.memory import memory_tables, print_memory
 from gnomon.views.memory_json import latencies_as_json, memory_as_json

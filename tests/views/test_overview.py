@@ -7,7 +7,7 @@ import json
 
 from gnomon.analysis.series import Course, Series
 from gnomon.analysis.summary import CountResult
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 from gnomon.views.overview import print_course, print_provenance, provenance_as_json
 
 ORIGIN = Provenance(

@@ -10,7 +10,7 @@ import pytest
 
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.scaling import Scaling, scale_table
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 from gnomon.views.scale import print_scaling, scaling_as_json
 
 ORIGIN = Provenance("machine", simulated=True, command=("./x",), machine="toy")

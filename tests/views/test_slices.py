@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.views.slices import SlicePrinter
 
 MS = 10**6

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gnomon.events.model import Group
-from gnomon.recording.model import EventInfo, Reading, RunInfo
+from gnomon.events.event import Group
+from gnomon.recording.contents import EventInfo, Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.sources.measure import measure
 
@@ -50,15 +50,11 @@ Taker = Callable[[Task, RunInfo, Sequence[Reading]], None]
 
 
 def prepare(
-    source: Source | None, events: str | None, commands: Sequence[Command]
+    source: Source, events: str | None, commands: Sequence[Command]
 ) -> tuple[Source, Sequence[Group]]:
     """Return the source and what to count; raises where a command cannot be measured."""
-    from gnomon.events.portable import ask
+    from gnomon.events.syntax import ask
 
-    if source is None:
-        from gnomon.sources.perf import PerfSource
-
-        source = PerfSource()
     groups = source.default_events() if events is None else ask(events, source.resolve).groups
     for command in commands:
         source.open(groups, command).close()

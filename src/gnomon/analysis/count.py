@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from gnomon.analysis.summary import CountResult, EventCount, Tally
 from gnomon.errors import UsageError
-from gnomon.events.model import Group, Kind
-from gnomon.events.portable import Asked, ask
-from gnomon.recording.model import Provenance, Reading, RunInfo
-from gnomon.sources import find_source, source_of
+from gnomon.events.event import Group, Kind
+from gnomon.events.syntax import Asked, ask
+from gnomon.recording.contents import Provenance, Reading, RunInfo
 from gnomon.sources.base import Command, Source, Target, preset_table
 from gnomon.sources.measure import Measurement, Sink, measure
+from gnomon.sources.registry import source_for
 from gnomon.units import parse_duration
 
 
@@ -28,7 +28,7 @@ def count(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     by_scope: bool = False,
-    source: Source | str | None = None,
+    on: Source | str | None = None,
     on_readings: Sink | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> CountResult:
@@ -37,7 +37,8 @@ def count(
     `events` is a list as on the command line, `a,b:u,{c,d}`; without one it is a sensible
     choice of what can be counted. `interval` is a text such as `10ms` or a number of ns,
     `duration` a text or a number of seconds. With `output` everything is recorded there.
-    `source` may be a name such as `valgrind`; without one the events decide.
+    `on` says where to count, as `--on` does; without it that is this host, or the source that the
+    events are of, as in `valgrind::Ir`.
     """
     if repeat < 1:
         raise UsageError(f"{repeat} runs make no sense: run at least once.")
@@ -45,10 +46,7 @@ def count(
     tick = parse_duration(interval) if isinstance(interval, str) else interval
     if isinstance(duration, str):
         duration = parse_duration(duration, "duration") / 1e9
-    if source is None:
-        source = source_of(events)
-    elif isinstance(source, str):
-        source = find_source(source)
+    source = source_for(events, on=on)
     asked = None if events is None else ask(events, source.resolve, preset_table(source, events))
     groups = source.default_events() if asked is None else asked.groups
     provenance = replace(source.provenance(target), interval=tick)

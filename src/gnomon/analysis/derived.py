@@ -10,8 +10,8 @@ from gnomon.errors import UsageError
 from gnomon.events.formula import Missing
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, MetricTable, load_metrics
-from gnomon.events.portable import PREFIX
 from gnomon.events.presets import Unavailable, load_presets
+from gnomon.events.syntax import PREFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gnomon.errors import GnomonError
-from gnomon.events.model import Request
-from gnomon.events.sysfs import Pmu
-from gnomon.events.tracepoints import tracefs
-from gnomon.sources import local_sources
-from gnomon.sources.base import Availability, Verdict
+from gnomon.events.event import Request
+from gnomon.events.kernel import tracefs
+from gnomon.sources.abilities import CounterUnit, HasUnits
+from gnomon.sources.base import Availability, Source, Verdict
 from gnomon.sources.host import Host
-from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.counters import count_counters, reads_in_user_space
+from gnomon.sources.registry import local, problems
 
 
 class State(StrEnum):
@@ -72,10 +70,11 @@ _LIBRARIES = (
 )
 
 
-def diagnose(source: PerfSource | None = None) -> Diagnosis:
-    """Look at everything that decides what can be measured here."""
-    others = [other for other in local_sources() if other.name != "perf"]
-    source = source or PerfSource()
+def diagnose(on: Source | None = None) -> Diagnosis:
+    """Look at everything that decides what can be measured here, `on` in the place of the host."""
+    source, *others = local()
+    source = on or source
+    host = Host()
     events = list(source.events())
     verdicts = source.availability([Request(event) for event in events])
     for other in others:
@@ -83,13 +82,14 @@ def diagnose(source: PerfSource | None = None) -> Diagnosis:
         events += more
         verdicts += other.availability([Request(event) for event in more])
     findings = (
-        *_host(source.host),
-        *_pmus(source),
-        *_permissions(source.host),
+        *_host(host),
+        *_pmus(source, host),
+        *_permissions(host),
         *_events(verdicts_by_kind(verdicts)),
-        *_memory(source.host),
+        *_memory(host),
         *_clocks(),
         *_tools(),
+        *(Finding("sources", "plugin", State.MISSING, text) for text in problems()),
     )
     return Diagnosis(findings, sum(v.countable for v in verdicts), len(events))
 
@@ -116,31 +116,27 @@ def _host(host: Host) -> Iterator[Finding]:
         yield Finding("host", "container", State.LIMITED, f"inside {host.container}")
 
 
-def _pmus(source: PerfSource) -> Iterator[Finding]:
-    catalogue = source.catalogue
-    if not catalogue.core_pmus:
+def _pmus(source: Source, host: Host) -> Iterator[Finding]:
+    units = list(source.units()) if isinstance(source, HasUnits) else []
+    if not any(unit.of_cores for unit in units):
         (cycles,) = source.resolve("cycles")[:1]
         verdict = source.availability([Request(cycles)])[0]
         yield Finding("PMU", "cores", State.MISSING, verdict.reason, verdict.remedy)
-    for pmu in catalogue.core_pmus:
-        yield _core_pmu(pmu, source.host)
-    cores = {pmu.name for pmu in catalogue.core_pmus}
-    for pmu in catalogue.pmus.values():
-        if pmu.name in cores:
+    for unit in units:
+        if unit.of_cores:
+            yield _core_pmu(unit, host)
             continue
-        names = pmu.event_names()
-        where = "" if pmu.cpus is None else f", counted on CPUs {_list(pmu.cpus)}"
-        listed = f"{len(names)} named events" if names else "events by parameter"
-        yield Finding("PMU", pmu.name, State.OK, f"{listed}{where}")
+        where = "" if unit.cpus is None else f", counted on CPUs {_list(unit.cpus)}"
+        listed = f"{unit.events} named events" if unit.events else "events by parameter"
+        yield Finding("PMU", unit.name, State.OK, f"{listed}{where}")
 
 
-def _core_pmu(pmu: Pmu, host: Host) -> Finding:
-    counters = count_counters(pmu)
-    if counters is None:
+def _core_pmu(pmu: CounterUnit, host: Host) -> Finding:
+    if pmu.counters is None:
         text, remedy = "its counters cannot be opened", "see permissions below"
         return Finding("PMU", pmu.name, State.LIMITED, text, remedy)
-    detail = f"{counters} events at a time"
-    if reads_in_user_space(pmu, host):
+    detail = f"{pmu.counters} events at a time"
+    if pmu.read_in_user_space:
         detail += ", readable without system calls"
     if host.nmi_watchdog:
         return Finding(

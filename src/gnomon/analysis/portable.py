@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.summary import EventCount, mean, relative_spread
-from gnomon.events.portable import Asked
-from gnomon.recording.model import Status
+from gnomon.events.syntax import Asked
+from gnomon.recording.contents import Status
 
 if TYPE_CHECKING:
     from gnomon.events.presets import Available

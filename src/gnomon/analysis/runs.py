@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.analysis.summary import summarise
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.sources.registry import capabilities
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
@@ -88,7 +89,7 @@ def tabulate(
 def _slowed(provenance: Provenance, batch: int) -> bool:
     """Whether a batch of a survey was run by something that makes programs slow."""
     plan = provenance.plan
-    return batch < len(plan) and plan[batch].startswith(("valgrind", "machine"))
+    return batch < len(plan) and capabilities(plan[batch].partition(" ")[0]).slowdown
 
 
 def table_of(recording: Recording) -> RunTable:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 _MISSING_ORDER = (Status.NOT_COUNTED, Status.NOT_PERMITTED, Status.NOT_SUPPORTED)
 

@@ -93,19 +93,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     name = next((a for a in arguments if not a.startswith("-")), None)
     if name is None or arguments[0] != name:
-        _main_parser().parse_args(arguments)
-        _main_parser().print_help()
+        main_parser().parse_args(arguments)
+        main_parser().print_help()
         return 0
     if name not in COMMANDS:
-        _main_parser().error(f"unknown command '{name}': {_hint(name)}")
-    module = import_module(f"gnomon.cli.{name}")
-    parser = command_parser(name, module.__doc__ or "")
-    module.configure(parser)
+        main_parser().error(f"unknown command '{name}': {_hint(name)}")
+    module, parser = load_command(name)
     options = parse_arguments(module, parser, arguments[1:])
     files = {getattr(options, name, None) for name in ("html", "output")} - {None, "-"}
     with lasting_output() if files else contextlib.nullcontext():
         code: int = module.run(options)
     return code
+
+
+def load_command(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
+    """Return the module of a command, and the parser of its arguments."""
+    module = import_module(f"gnomon.cli.{name}")
+    parser = command_parser(name, module.__doc__ or "")
+    module.configure(parser)
+    return module, parser
 
 
 def parse_arguments(
@@ -115,6 +121,10 @@ def parse_arguments(
     if getattr(module, "PASSES_ARGUMENTS_ON", False):
         return _parse_and_pass_on(parser, arguments)
     own, command = split_command(arguments)
+    if "--on" in parser._option_string_actions:
+        from gnomon.cli.options import refuse_replaced
+
+        refuse_replaced(own)
     options = parser.parse_args(own)
     if command is not None:
         if not hasattr(options, "argv"):
@@ -163,7 +173,8 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, width=max(width - 2, 40))
 
 
-def _main_parser() -> argparse.ArgumentParser:
+def main_parser() -> argparse.ArgumentParser:
+    """Return the parser of what comes before a command; its help lists the commands."""
     listing = "\n\n".join(
         "\n".join((f"{title}:", *(f"  {name:<10} {text}" for name, text in group.items())))
         for title, group in _GROUPS.items()

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 from gnomon.errors import UsageError
 
 

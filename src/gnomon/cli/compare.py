@@ -21,9 +21,9 @@ from contextlib import contextmanager
 
 from gnomon.analysis.compare import compare
 from gnomon.cli import present
-from gnomon.cli.simulated import add_on_option, commands_source
+from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
 
 
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare and show; 130 when it was interrupted."""
     present.check(options)
     a, b = _subjects(options)
-    source = commands_source(options)
+    refuse_without_command(options)
     with _progress(options) as on_run:
         result = compare(
             a,
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
-            source=source,
+            on=options.on,
             on_run=on_run,
         )
     notes = []

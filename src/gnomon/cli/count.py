@@ -10,7 +10,7 @@ examples:
   gnomon count -e task-clock,page-faults -r 5 -- ./program
   gnomon count -e '{cycles,instructions}:u' -- ./program
   gnomon count -e PAPI_TOT_INS,PAPI_TOT_CYC -m ipc -- ./program
-  gnomon count --source valgrind -- ./program
+  gnomon count --on valgrind -- ./program
   gnomon count -e valgrind::Ir,valgrind::D1mr -- ./program
   gnomon count --on laptop -- workload:triad size=64MB threads=8
   gnomon count -i 10ms -o run.gnomon -- ./program
@@ -34,7 +34,7 @@ from gnomon.cli.counting import (
     counting_target,
     with_ending,
 )
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.measure import Sink
 from gnomon.units import parse_duration
 
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             by_scope=options.per_scope,
-            source=source,
+            on=source,
             on_readings=_live(options),
             on_run=on_run,
         )
@@ -83,16 +83,14 @@ def run(options: argparse.Namespace) -> int:
     return result.exit_status or (130 if result.interrupted else 0)
 
 
-def _metrics(
-    result: CountResult, asked: str | None, source: Source | str | None
-) -> tuple[MetricValue, ...]:
+def _metrics(result: CountResult, asked: str | None, source: Source) -> tuple[MetricValue, ...]:
     """Return the metrics asked for; without asking, those with a value where there is a PMU."""
     if asked is None and not any(line.event.startswith("instructions") for line in result.counts):
         return ()  # nothing that the rates do not say already
     from gnomon.analysis.derived import derive, parse_names
-    from gnomon.sources.machine import MachineSource
+    from gnomon.sources.abilities import HasConstants
 
-    constants = source.constants() if isinstance(source, MachineSource) else None
+    constants = source.constants() if isinstance(source, HasConstants) else None
     if asked is not None:
         return derive(result, parse_names(asked), constants=constants)
     found = derive(result, constants=constants)

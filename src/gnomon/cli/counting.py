@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gnomon.cli.simulated import add_machine_options, cluster_source, machine_source
+from gnomon.cli.options import add_source_options, source_asked_for
 from gnomon.errors import UsageError
 from gnomon.events.sysfs import parse_cpu_list
 from gnomon.sources.base import Command, Cpus, Process, Source, Target
+from gnomon.sources.registry import source_for
 
 
 def add_counting_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that `gnomon count` and `gnomon record` have in common."""
     parser.add_argument("-e", "--events", metavar="EVENTS", help="events, as in a,b:u,{c,d}")
-    parser.add_argument("--source", metavar="NAME", help="what counts: perf or valgrind")
-    add_machine_options(parser)
+    add_source_options(parser)
     parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
     parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
     parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")
@@ -47,9 +47,9 @@ def counting_target(options: argparse.Namespace) -> Target:
     return command
 
 
-def counting_source(options: argparse.Namespace) -> Source | str | None:
-    """Return what counts: a simulated machine, the source of a name, or what the events need."""
-    return cluster_source(options) or machine_source(options) or options.source
+def counting_source(options: argparse.Namespace) -> Source:
+    """Return what counts: the source that --on names, or the one that the events are of."""
+    return source_for(options.events, on=source_asked_for(options))
 
 
 def with_ending(name: str) -> str:

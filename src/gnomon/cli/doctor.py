@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose and print; 1 when nothing at all can be counted."""
     diagnosis = diagnose()
     if options.json:
-        print(envelope("doctor", diagnosis_as_json(diagnosis), source="perf"))
+        print(envelope("doctor", diagnosis_as_json(diagnosis), source="host"))
     else:
         print_diagnosis(diagnosis, sys.stdout)
     return 0 if diagnosis.countable else 1

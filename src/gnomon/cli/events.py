@@ -29,22 +29,21 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from gnomon.cli.simulated import cluster_source
+from gnomon.cli.options import add_on_option
 from gnomon.errors import GnomonError, UnknownEventError, UsageError
-from gnomon.events import tracepoints
-from gnomon.events.listed import ListedCatalogue
+from gnomon.events.catalogue import ListedCatalogue
+from gnomon.events.event import Event, Request
+from gnomon.events.kernel import may_name_tracepoints
 from gnomon.events.metrics import load_metrics
-from gnomon.events.model import Event, Request
 from gnomon.events.planner import explain_fit, plan
-from gnomon.events.portable import PREFIX
 from gnomon.events.presets import Unavailable, known_presets, load_presets
-from gnomon.events.syntax import parse_events
-from gnomon.sources import local_sources
+from gnomon.events.syntax import PREFIX, parse_events
+from gnomon.sources.abilities import ExplainsFit, HasTracepoints
 from gnomon.sources.base import Availability, Source, preset_table
-from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.counters import planner_units, seated
+from gnomon.sources.registry import local, source, sources
 from gnomon.views.envelope import envelope
 from gnomon.views.events import event_as_json, print_event, print_events, print_known
 from gnomon.views.planning import (
@@ -61,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pattern", nargs="?", help="part of a name or description, or a glob")
     parser.add_argument("--available", action="store_true", help="only what counts here, proved")
     parser.add_argument("--from", dest="lists", metavar="LISTS", help="folder, or libpfm:PMU")
-    parser.add_argument("--on", metavar="MACHINE", help="events of a simulated machine")
+    add_on_option(parser, "of which source, several with commas: host,laptop")
     parser.add_argument("--cpu", help="the CPU to take from the lists, as in ICX")
     parser.add_argument("--fit", metavar="EVENTS", help="do these fit together, and why not?")
     parser.add_argument("--plan", action="store_true", help="in how few runs all are counted")
@@ -72,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """List the events; 1 when none fits the pattern or they do not fit together."""
     if options.on is not None:
-        _refuse_with_machine(options)
+        _refuse_with_source(options)
     if options.presets:
         return _presets(options)
     if options.metrics:
@@ -83,13 +82,12 @@ def run(options: argparse.Namespace) -> int:
         return _listed(options)
     if options.cpu is not None:
         raise UsageError("--cpu chooses from lists: give --from as well.")
-    sources = local_sources() if options.on is None else _simulated(options)
-    exact = {s.name: _named(s, options.pattern) for s in sources} if options.pattern else {}
+    asked = local() if options.on is None else sources(options.on)
+    exact = {s.name: _named(s, options.pattern) for s in asked} if options.pattern else {}
     if not any(exact.values()):
         exact = {}
     found = exact or {
-        s.name: [e for e in _all(s, options.pattern) if matches(e, options.pattern)]
-        for s in sources
+        s.name: [e for e in _all(s, options.pattern) if matches(e, options.pattern)] for s in asked
     }
     events = [event for some in found.values() for event in some]
     if not events:
@@ -98,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
     if options.available or exact:
         verdicts = [
             verdict
-            for source in sources
-            for verdict in source.availability([Request(event) for event in found[source.name]])
+            for each in asked
+            for verdict in each.availability([Request(event) for event in found[each.name]])
         ]
     if options.available and verdicts is not None:
         hidden = [v for v in verdicts if not v.countable]
@@ -110,26 +108,24 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         known = {verdict.event.name: verdict for verdict in verdicts or ()}
         rows = [event_as_json(event, known.get(event.name)) for event in events]
-        # perf speaks for a list with events of several sources.
+        # The first speaks for a list with events of several sources.
         name = next(name for name, some in found.items() if some)
-        print(envelope("events", rows, source=name, simulated=options.on is not None))
+        print(envelope("events", rows, source=name, simulated=_simulated(options, asked)))
     elif exact and verdicts:
-        _print_label(options)
+        _print_label(options, asked)
         for verdict in verdicts:
             print_event(verdict, sys.stdout)
     else:
-        _print_label(options)
+        _print_label(options, asked)
         print_events(events, verdicts, hidden, sys.stdout)
     return 0 if events else 1
 
 
-def _refuse_with_machine(options: argparse.Namespace) -> None:
-    """Complain about options that are about the host or about real CPUs."""
+def _refuse_with_source(options: argparse.Namespace) -> None:
+    """Complain about options that choose what is listed in another way."""
     given = {
         "--from": options.lists is not None,
         "--cpu": options.cpu is not None,
-        "--fit": options.fit is not None,
-        "--plan": options.plan,
         "--metrics": options.metrics,
     }
     for option, there in given.items():
@@ -137,16 +133,14 @@ def _refuse_with_machine(options: argparse.Namespace) -> None:
             raise UsageError(f"{option} does not go with --on: leave one of them out.")
 
 
-def _simulated(options: argparse.Namespace) -> list[Source]:
-    """Return the simulated machine whose events are asked for, in a list of one."""
-    from gnomon.sources.machine import MachineSource
-
-    return [cluster_source(options) or MachineSource(options.on)]
+def _simulated(options: argparse.Namespace, asked: Sequence[Source]) -> bool:
+    """Whether what was asked for is simulated; this host, with what runs on it, is not."""
+    return options.on is not None and all(each.capabilities.simulated for each in asked)
 
 
-def _print_label(options: argparse.Namespace) -> None:
+def _print_label(options: argparse.Namespace, asked: Sequence[Source]) -> None:
     """Say which machine it is that is simulated."""
-    if options.on is not None:
+    if _simulated(options, asked):
         print(f"SIMULATED {options.on}\n")
 
 
@@ -175,20 +169,23 @@ def _listed(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     """Answer whether events fit together, or in how few runs all of a CPU's are counted."""
-    if options.lists is not None:
-        listed = ListedCatalogue.open(options.lists, options.cpu)
-        events, resolve, pmus = listed.events, listed.resolve, listed.pmus
+    listed = ListedCatalogue.open(options.lists, options.cpu) if options.lists else None
+    if listed is not None:
+        asked, resolve = listed.events, listed.resolve
     else:
-        host = PerfSource()
-        events, resolve, pmus = tuple(host.events()), host.resolve, planner_units(host)
+        counting = source(options.on)
+        asked, resolve = tuple(counting.events()), counting.resolve
     if options.plan:
-        wanted = [event for event in events if matches(event, options.pattern)]
-        return print_plan(plan(wanted, *pmus), sys.stdout, json=options.json)
-    groups = parse_events(options.fit, resolve)
-    requests = [request for group in groups for request in group]
-    if options.lists is None:
-        requests = [Request(seated(r.event), r.modifiers) for r in requests]
-    fit = explain_fit(requests, *pmus)
+        wanted = [Request(event) for event in asked if matches(event, options.pattern)]
+        found = counting.plan(wanted) if listed is None else plan(wanted, *listed.pmus)
+        return print_plan(found, sys.stdout, json=options.json)
+    requests = [request for group in parse_events(options.fit, resolve) for request in group]
+    if listed is not None:
+        fit = explain_fit(requests, *listed.pmus)
+    elif isinstance(counting, ExplainsFit):
+        fit = counting.explain_fit(requests)
+    else:
+        raise UsageError(f"{counting.name} counts all of its events in one run.")
     if options.json:
         results = {
             "fits": fit.fits,
@@ -196,7 +193,7 @@ def _fit(options: argparse.Namespace) -> int:
             "remedies": list(fit.remedies),
             "batches": fit.batches,
         }
-        print(envelope("events", results, source=options.lists or "perf"))
+        print(envelope("events", results, source=options.lists or options.on or "host"))
     else:
         print(fit.text)
     return 0 if fit.fits else 1
@@ -204,28 +201,28 @@ def _fit(options: argparse.Namespace) -> int:
 
 def _presets(options: argparse.Namespace) -> int:
     """List the portable names: what they mean, and from what this host counts them."""
-    source = PerfSource() if options.on is None else _simulated(options)[0]
-    table = preset_table(source, PREFIX) or load_presets()
+    counting = source(options.on)
+    table = preset_table(counting, PREFIX) or load_presets()
     rows = []
     for name, info in known_presets().items():
         if not (options.pattern is None or options.pattern.lower() in name.lower()):
             continue
-        found = table.availability(name, lambda wanted: source.resolve(wanted)[0])
+        found = table.availability(name, lambda wanted: counting.resolve(wanted)[0])
         operands: tuple[Event, ...] = ()
         reason = found.reason if isinstance(found, Unavailable) else ""
         if not isinstance(found, Unavailable):
             operands = found.operands
-            tried = source.availability([Request(event) for event in operands])
+            tried = counting.availability([Request(event) for event in operands])
             reason = next((v.reason for v in tried if not v.countable), "")
         if reason and options.available:
             continue
         rows.append((name, info.description, operands, reason))
     if options.json:
         results = [presets_as_json(*row) for row in rows]
-        simulated = options.on is not None
-        print(envelope("events", results, source=source.name, simulated=simulated))
+        simulated = counting.capabilities.simulated
+        print(envelope("events", results, source=counting.name, simulated=simulated))
     else:
-        _print_label(options)
+        _print_label(options, [counting])
         print_presets(rows, sys.stdout)
     return 0 if rows else 1
 
@@ -253,8 +250,8 @@ def _named(source: Source, name: str) -> list[Event]:
 
 def _all(source: Source, pattern: str | None) -> list[Event]:
     events = list(source.events())
-    if pattern and tracepoints.may_match(pattern) and isinstance(source, PerfSource):
-        events += source.catalogue.tracepoints()
+    if pattern and may_name_tracepoints(pattern) and isinstance(source, HasTracepoints):
+        events += source.tracepoints()
     return events
 
 
@@ -270,12 +267,15 @@ def matches(event: Event, pattern: str | None) -> bool:
 
 
 def _advice(options: argparse.Namespace) -> str:
-    if options.on is None:
-        close = PerfSource().catalogue.nearest(options.pattern)
-    else:
-        from gnomon.events.tomlfile import nearest
+    from gnomon.events.tomlfile import nearest
 
-        close = nearest(options.pattern, [e.name for e in _simulated(options)[0].events()])
+    first = sources(options.on)[0]
+    close: Sequence[str] = ()
+    try:
+        first.resolve(options.pattern)
+    except UnknownEventError as error:
+        close = error.suggestions
+    close = close or nearest(options.pattern, [event.name for event in first.events()])
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"`gnomon events{f' --on {options.on}' if options.on else ''}` lists them all."

@@ -5,7 +5,7 @@ is the difference of two edges. With --samples single loads are caught with thei
 answered them. Peaks get the names of latencies that were measured by following pointers: on a
 simulated machine by itself, on a host from --latencies, which `gnomon memory -o` writes. Needs
 Intel's load latency events, or for samples AMD's IBS or ARM's SPE; --on simulates a machine that
-has them, --remote listens to `gnomon probe`. With --json the program's output goes to stderr.
+has them, or listens to `gnomon probe` elsewhere. With --json the program's output goes to stderr.
 
 examples:
   gnomon latency -- ./program arg
@@ -14,7 +14,7 @@ examples:
   gnomon latency --on ring-4 -- workload:random placement=interleave
   gnomon latency --on haswell-ex-4s --samples -- workload:random dependent=yes
   gnomon latency --on ring-4 -- signal:loads rate=1M phases=slow duration=10s
-  gnomon latency --remote node1:9999 --token-file token -d 60s -o node1.gnomon
+  gnomon latency --on probe:node1:9999 --token-file token -d 60s -o node1.gnomon
   gnomon latency node1.gnomon --html node1.html
 """
 
@@ -24,16 +24,16 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.latency.edges import DEFAULT, parse_edges
+from gnomon.analysis.latency.edges import DEFAULT
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import add_on_option, checked_seed
+from gnomon.cli.options import add_on_option, checked_seed
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gnomon.analysis.latency import LatencyResult, OnResult, Reference
-    from gnomon.sources.base import Source, Target
+    from gnomon.sources.base import Target
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,11 +46,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--period", type=int, metavar="N", help="sample every N-th load")
     parser.add_argument("--cost", action="store_true", help="show cycles spent, not loads")
     parser.add_argument("--latencies", metavar="FILE", help="measured latencies, as JSON")
-    add_on_option(parser, clusters=False)
+    add_on_option(parser, "host, a simulated machine or its .toml file, probe:HOST:PORT")
     parser.add_argument("--seed", type=int, default=1, help="of the sweeps and the simulation (1)")
     parser.add_argument("-a", "--all-cpus", action="store_true", help="all CPUs")
     parser.add_argument("-p", "--pid", type=int, help="a running process")
-    parser.add_argument("--remote", metavar="HOST:PORT", help="listen to a probe")
     parser.add_argument("--token-file", metavar="FILE", help="the token of the probe")
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 10s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
@@ -94,12 +93,15 @@ def _result(
 ) -> LatencyResult:
     if options.recording is not None:
         return _recorded(options, references)
-    if options.remote is not None:
-        return _remote(options, references, show)
     from gnomon.analysis.latency import latency
+    from gnomon.sources.latency import StreamsLatency
+    from gnomon.sources.registry import source as chosen_source
 
+    source = chosen_source(options.on, usual_seed=options.seed)
+    if isinstance(source, StreamsLatency):
+        _check_probe(options)
     return latency(
-        _target(options),
+        None if isinstance(source, StreamsLatency) else _target(options),
         DEFAULT if options.edges is None else options.edges,
         samples=options.samples,
         length=options.slice,
@@ -109,7 +111,8 @@ def _result(
         references=references,
         output=options.output,
         overwrite=options.force,
-        source=_source(options),
+        on=source,
+        token_file=options.token_file,
         on_result=show,
     )
 
@@ -119,7 +122,6 @@ def _recorded(options: argparse.Namespace, references: Sequence[Reference] | Non
         "--on": options.on,
         "-a": options.all_cpus or None,
         "-p": options.pid,
-        "--remote": options.remote,
         "-d": options.duration,
         "-i": options.slice,
         "-o": options.output,
@@ -133,47 +135,14 @@ def _recorded(options: argparse.Namespace, references: Sequence[Reference] | Non
     return latency_of(options.recording, options.edges, references=references)
 
 
-def _remote(
-    options: argparse.Namespace,
-    references: Sequence[Reference] | None,
-    show: OnResult | None,
-) -> LatencyResult:
-    for name, value in (("--on", options.on), ("-p", options.pid), ("a command", options.argv)):
+def _check_probe(options: argparse.Namespace) -> None:
+    """Complain about something to measure, as a probe chooses that itself."""
+    given = {"-p": options.pid, "-a": options.all_cpus or None, "a command": options.argv}
+    for name, value in given.items():
         if value is not None:
-            raise UsageError(f"--remote and {name}: the probe decides what it measures.")
-    if options.samples:
-        raise UsageError("a probe counts above thresholds: leave out --samples.")
-    if options.duration is None and not sys.stdin.isatty():
+            raise UsageError(f"--on {options.on} and {name}: the probe decides what it measures.")
+    if options.duration is None and not sys.stdin.isatty() and not options.samples:
         raise UsageError("nothing says when to stop: give --duration.")
-    from gnomon.analysis.latency import SLICE
-    from gnomon.analysis.latency.remote import watch_probe
-    from gnomon.sources.remote.viewer import Viewer, parse_address, viewer_token
-    from gnomon.units import parse_duration
-
-    viewer = Viewer(
-        parse_address(options.remote),
-        viewer_token(options.token_file),
-        parse_edges(DEFAULT if options.edges is None else options.edges),
-        parse_duration(options.slice or SLICE, "slice"),
-        options.seed,
-    )
-    limit = options.duration
-    return watch_probe(
-        viewer,
-        duration=None if limit is None else parse_duration(limit, "duration") / 1e9,
-        references=references or (),
-        output=options.output,
-        overwrite=options.force,
-        on_result=show,
-    )
-
-
-def _source(options: argparse.Namespace) -> Source | None:
-    if options.on is None:
-        return None
-    from gnomon.sources.machine import MachineSource
-
-    return MachineSource(options.on, seed=options.seed)
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -194,7 +163,8 @@ def _target(options: argparse.Namespace) -> Target:
         return Process(options.pid)
     if command is None:
         raise UsageError(
-            "nothing to measure: give a command after --, -p PID, -a, --remote, or a recording."
+            "nothing to measure: give a command after --, -p PID, -a, --on probe:HOST:PORT, "
+            "or a recording."
         )
     return command
 

@@ -38,7 +38,7 @@ from gnomon.cli.links_setting import (
     topology_of,
     write_report,
 )
-from gnomon.cli.simulated import add_on_option
+from gnomon.cli.options import add_on_option
 from gnomon.errors import UsageError
 
 WORDS = ("saturate", "crosstalk", "idle-busy", "emulate", "live")
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "gnomon links [OPTIONS] [WORD [CHANNEL or TOPOLOGY]] [-- CMD]"
     parser.add_argument("word", nargs="?", choices=WORDS, metavar="WORD", help=", ".join(WORDS))
     parser.add_argument("what", nargs="?", metavar="WHAT", help="a channel, or a topology")
-    add_on_option(parser, clusters=False)
+    add_on_option(parser, "host, or a simulated machine or its .toml file")
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     parser.add_argument("--measure", action="store_true", help="measure all channels")
     parser.add_argument(
@@ -76,6 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what the word says."""
+    if machine_of(options) is None:
+        options.on = None  # the host has a name as well
     _check(options)
     check_html(options)
     if options.word is None and not options.load:
@@ -121,8 +123,6 @@ def _check(options: argparse.Namespace) -> None:
     if options.html is not None and options.word == "live":
         raise UsageError("a screen is no report: leave --html away, or name an experiment.")
     _check_unused(options)
-    if options.seed is not None and options.on is None:
-        raise UsageError("--seed is for simulated machines: give --on as well.")
     if options.repeat is not None and options.repeat < 1:
         raise UsageError(f"--repeat {options.repeat} makes no sense: measure at least once.")
     if options.word == "emulate" and options.what is None:

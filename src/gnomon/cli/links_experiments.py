@@ -20,7 +20,7 @@ from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader
-    from gnomon.stress.channels import Channel
+    from gnomon.stress.nodes import Channel
     from gnomon.views.links_experiments import Experiment
 
 
@@ -112,7 +112,7 @@ def run_emulate(options: argparse.Namespace) -> int:
 def _channel(options: argparse.Namespace, loader: Loader) -> Channel:
     """Return the channel that was named, or the first between different nodes."""
     from gnomon.analysis.links.loader import channels
-    from gnomon.stress.channels import Channel, parse_channel
+    from gnomon.stress.nodes import Channel, parse_channel
 
     if options.what is not None:
         channel = parse_channel(options.what)

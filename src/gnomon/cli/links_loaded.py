@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.results import Emulation, Level
     from gnomon.analysis.links.running import LoadedRun
-    from gnomon.machines.model import Machine
-    from gnomon.stress.channels import Channel
+    from gnomon.machines.machine import Machine
+    from gnomon.stress.nodes import Channel
     from gnomon.views.report.page import Page
 
 
 def parse_load(text: str) -> tuple[Channel, int | float]:
     """Return a channel with its generators (int) or its share of what it carries (float)."""
-    from gnomon.stress.channels import check_count, parse_channel
+    from gnomon.stress.nodes import check_count, parse_channel
 
     name, colon, amount = text.rpartition(":")
     channel = parse_channel(name if colon else text)

@@ -11,24 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gnomon.cli.html import write_html
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed, chosen_machine
 from gnomon.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.topology import Topology
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.stress.streams import Stream
     from gnomon.views.report.page import Page
 
 
 def machine_of(options: argparse.Namespace) -> Machine | None:
     """Return the simulated machine; None means this host."""
-    if options.on is None:
-        return None
-    from gnomon.machines.description import load_machine
-
-    return load_machine(options.on)
+    simulated = chosen_machine(options)
+    return None if simulated is None else simulated.machine
 
 
 def stream_of(options: argparse.Namespace) -> Stream:
@@ -49,7 +46,7 @@ def loader_of(options: argparse.Namespace, machine: Machine | None) -> Iterator[
         with SimulatedLoader(machine, stream=stream, seed=seed_of(options)) as simulated:
             yield simulated
         return
-    from gnomon.stress.generators import HostLoader
+    from gnomon.stress.host_loader import HostLoader
 
     with HostLoader(stream=stream, size=parse_size(options.size)) as host:
         yield host
@@ -117,7 +114,7 @@ def print_json(options: argparse.Namespace, results: Any) -> None:
     """Print results as the one object on standard output."""
     from gnomon.views.envelope import envelope
 
-    source = "host" if options.on is None else "machine"
+    source = options.on or "host"
     print(envelope("links", results, source=source, simulated=options.on is not None))
 
 

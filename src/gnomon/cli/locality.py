@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.locality_advice import add_advice_options, check_margin, run_advice
-from gnomon.cli.simulated import add_on_option, checked_seed
+from gnomon.cli.options import add_on_option, chosen_machine
 from gnomon.errors import UsageError
 from gnomon.launch import Command
 from gnomon.units import parse_count, parse_duration, parse_size
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.locality.counters import CounterSetup
     from gnomon.analysis.locality.feeds import Feed
     from gnomon.sources.base import Process
-    from gnomon.sources.machine import MachineSource
+    from gnomon.sources.simulated.simulator import Simulator
 
 _FOR_PROGRAMS: dict[str, object] = {
     "on": None,
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "       gnomon locality [OPTIONS] -p PID"
     )
     parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
-    add_on_option(parser, clusters=False)
+    add_on_option(parser, "host, or a simulated machine or its .toml file")
     parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
     counters = parser.add_argument_group("counters")
     counters.add_argument("--counters", metavar="K", help="dynamic counters a node (32)")
@@ -154,7 +154,7 @@ def _measured(options: argparse.Namespace) -> LocalityResult:
     from gnomon.analysis.locality import locality
 
     target = _target(options)
-    on = _machine(options)
+    on = chosen_machine(options)
     return locality(
         target,
         on=on,
@@ -212,18 +212,7 @@ def _recording(options: argparse.Namespace) -> str:
     return recording
 
 
-def _machine(options: argparse.Namespace) -> MachineSource | None:
-    if options.on is None:
-        if options.seed is not None:
-            raise UsageError("--seed is for simulated machines: give --on as well.")
-        return None
-    from gnomon.sources.machine import MachineSource
-
-    seed = 1 if options.seed is None else checked_seed(options.seed)
-    return MachineSource(options.on, seed=seed)
-
-
-def _setup(options: argparse.Namespace, on: MachineSource | None) -> CounterSetup:
+def _setup(options: argparse.Namespace, on: Simulator | None) -> CounterSetup:
     from gnomon.analysis.locality.counters import CounterSetup
     from gnomon.analysis.locality.model import Scheme
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from gnomon.cli.html import write_html
-from gnomon.cli.simulated import checked_seed, refuse_cluster
+from gnomon.cli.options import chosen_machine
 from gnomon.errors import UsageError
 from gnomon.launch import Command
 
@@ -42,19 +42,18 @@ def run_advice(options: argparse.Namespace, unused: dict[str, object]) -> int:
             )
     if options.recording is not None or not options.argv:
         raise UsageError("advice needs a program to run: give a workload or a command after --.")
-    if options.on is None:
+    machine = chosen_machine(options)
+    if machine is None:
         raise UsageError(
             "placements are tried on a simulated machine: name one with --on, as in --on ring-4."
         )
-    refuse_cluster(options)
     from gnomon.analysis.locality.advisor import MARGIN, advise
     from gnomon.views.advice import advice_bar
 
     margin = MARGIN if options.margin is None else _share(options.margin)
-    seed = 1 if options.seed is None else checked_seed(options.seed)
     command = Command(tuple(options.argv), stdout=2 if options.json else None)
     with advice_bar() as progress:
-        advice = advise(command, on=options.on, seed=seed, margin=margin, progress=progress)
+        advice = advise(command, on=machine, margin=margin, progress=progress)
     if options.json:
         from gnomon.views.advice import advice_as_json
         from gnomon.views.envelope import envelope
@@ -63,7 +62,7 @@ def run_advice(options: argparse.Namespace, unused: dict[str, object]) -> int:
             envelope(
                 "locality",
                 {"advice": advice_as_json(advice)},
-                source="machine",
+                source=machine.name,
                 simulated=True,
                 warnings=advice.warnings,
             )

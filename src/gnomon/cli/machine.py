@@ -18,7 +18,7 @@ import argparse
 import sys
 
 from gnomon.machines.description import load_machine, machine_names
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.machines.pmu.description import load_pmu
 from gnomon.recording.exporters import free_name, write_file
 from gnomon.views.envelope import envelope

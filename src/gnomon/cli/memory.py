@@ -154,7 +154,7 @@ def _show(result: MemoryResult, options: argparse.Namespace) -> None:
 def _write_latencies(result: MemoryResult, path: Path) -> None:
     import json
 
-    from gnomon.recording._files import replacing_text
+    from gnomon.recording.files import replacing_text
     from gnomon.views.memory_json import latencies_as_json
 
     with replacing_text(path) as stream:

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _draw(options: argparse.Namespace, settings: Settings) -> None:
     with progress_bar("drawing", settings.frames * settings.tiles) as advance:
         done = render(settings, progress=advance)
     if options.output is not None:
-        from gnomon.analysis.raytracer.image import write_png
+        from gnomon.analysis.raytracer.supervisor import write_png
 
         write_png(done.images[-1], Path(options.output))
     if options.json:

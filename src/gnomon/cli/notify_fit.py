@@ -17,7 +17,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 
 if TYPE_CHECKING:
     from gnomon.views.fitted import Fit

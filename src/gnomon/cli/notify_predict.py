@@ -25,7 +25,7 @@ import argparse
 
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.notify_options import show_result
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ import argparse
 import sys
 
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 from gnomon.errors import UsageError
 
 _MOST_TRACED = 100_000

@@ -27,7 +27,7 @@ from gnomon.analysis.phases import (
     phases,
 )
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import add_machine_options, machine_source
+from gnomon.cli.options import add_source_options, source_asked_for
 from gnomon.errors import UsageError
 from gnomon.sources.base import Command
 
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", type=int, help="the run of a recording")
     parser.add_argument("-e", "--events", metavar="EVENTS", help="what to count while it runs")
     parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})")
-    add_machine_options(parser)
+    add_source_options(parser)
     parser.add_argument("--timeout", metavar="TIME", help="stop the program after TIME, as in 30s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
@@ -76,21 +76,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run or open, split, show; returns the program's exit status."""
     check_html(options)
-    source = machine_source(options)
+    source = source_asked_for(options)
+    simulated = source is not None and source.capabilities.own_time
     result = phases(
         _subject(options),
-        options.by or ("footprint" if source is None else ON_MACHINES),
+        options.by or (ON_MACHINES if simulated else "footprint"),
         max_phases=options.max,
         exactly=options.exactly,
         shape=options.shape,
         min_points=options.min_points,
         run=options.run,
         events=options.events,
-        interval=options.interval or (INTERVAL if source is None else SIMULATED_INTERVAL),
+        interval=options.interval or (SIMULATED_INTERVAL if simulated else INTERVAL),
         timeout=options.timeout,
         output=options.output,
         overwrite=options.force,
-        source=source,
+        on=source,
     )
     _show(result, options)
     from gnomon.views.report.assemble import phases_page

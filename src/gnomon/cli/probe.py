@@ -1,4 +1,4 @@
-"""Count loads above latencies on this host and stream them to `gnomon latency --remote`.
+"""Count loads above latencies on this host and stream them to `gnomon latency`.
 
 The probe needs no screen. It is one file that needs nothing but Python 3: --print writes it out,
 to be copied to a host without gnomon and run there with python3. It listens on this host alone

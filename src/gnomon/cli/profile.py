@@ -18,10 +18,10 @@ import argparse
 import sys
 import time
 
-from gnomon.cli.simulated import add_machine_options, machine_source
+from gnomon.cli.options import add_source_options, chosen_source
 from gnomon.errors import UsageError
 from gnomon.instrument.profile import Profile, profile
-from gnomon.sources.base import Command, Process, Target
+from gnomon.sources.base import Command, Process, Source, Target
 from gnomon.sources.measure import Stopper
 from gnomon.units import parse_duration
 from gnomon.views.envelope import envelope
@@ -34,7 +34,7 @@ _SIMULATED_THRESHOLD = 1009  # simulated programs are small
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon profile`."""
     parser.add_argument("-e", "--event", help="what to sample (cpu-clock)")
-    add_machine_options(parser)
+    add_source_options(parser)
     parser.add_argument("-c", "--threshold", type=int, metavar="N", help="events a sample")
     parser.add_argument("-p", "--pid", type=int, help="a running process")
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 5s")
@@ -46,11 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Sample, show, and return the program's exit status."""
     target = _target(options)
-    source = machine_source(options)
-    threshold = options.threshold
-    if threshold is None and source is not None:
+    source = chosen_source(options)
+    simulated = source.capabilities.own_time
+    threshold, event = options.threshold, options.event
+    if threshold is None and simulated:
         threshold = _SIMULATED_THRESHOLD
-    event = options.event or (source.pmu.default_events[0] if source else _CLOCK)
+    if event is None:
+        event = source.default_events()[0][0].label if simulated else _CLOCK
     limit = parse_duration(options.duration, "duration") / 1e9 if options.duration else None
     start = time.monotonic()
     with Stopper().installed() as stopper:
@@ -59,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
             late = limit is not None and time.monotonic() - start >= limit
             return late or stopper.requested
 
-        found = profile(target, event, threshold=threshold, source=source, until=over)
-    _show(found, options)
+        found = profile(target, event, threshold=threshold, on=source, until=over)
+    _show(found, options, source)
     return found.exit_status or (130 if stopper.requested else 0)
 
 
@@ -74,15 +76,16 @@ def _target(options: argparse.Namespace) -> Target:
     return Command(tuple(options.argv), stdout=2 if options.json else None)
 
 
-def _show(found: Profile, options: argparse.Namespace) -> None:
+def _show(found: Profile, options: argparse.Namespace, source: Source) -> None:
     if options.json:
         results = profile_as_json(found, options.by, options.top)
-        name = "perf" if options.on is None else "machine"
-        simulated = options.on is not None
+        simulated = source.capabilities.simulated
         warnings = found.warnings
-        print(envelope("profile", results, source=name, simulated=simulated, warnings=warnings))
+        print(
+            envelope("profile", results, source=source.name, simulated=simulated, warnings=warnings)
+        )
         return
-    if options.on is not None:
+    if source.capabilities.simulated:
         print(f"SIMULATED on {options.on}: {' '.join(options.argv)}")
     print_profile(found, sys.stdout, by=options.by, top=options.top)
     for text in found.warnings:

@@ -43,15 +43,17 @@ def run(options: argparse.Namespace) -> int:
     """Count into a recording, show the totals, and return the program's exit status."""
     target = counting_target(options)
     output = with_ending(options.output) if options.output else free_recording(target)
+    source = counting_source(options)
+    usual = _SIMULATED_INTERVAL if source.capabilities.own_time else _INTERVAL
     result = count(
         target,
         options.events,
         repeat=options.repeat,
-        interval=options.interval or (_INTERVAL if options.on is None else _SIMULATED_INTERVAL),
+        interval=options.interval or usual,
         duration=options.duration,
         output=output,
         overwrite=options.force,
-        source=counting_source(options),
+        on=source,
     )
     _show(result, output, json=options.json)
     if result.nothing_counted:

@@ -19,12 +19,12 @@ import sys
 import tempfile
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.portable import ask
+from gnomon.events.syntax import ask
 from gnomon.instrument.region_report import RegionReport, read_folder
 from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH
 from gnomon.sources.base import Command
 from gnomon.sources.launch import Subject
-from gnomon.sources.perf import PerfSource
+from gnomon.sources.registry import source
 from gnomon.views.envelope import envelope
 from gnomon.views.regions import print_regions, regions_as_json
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.argv:
         raise UsageError("nothing to run: give a script or command after --.")
     if options.events:
-        ask(options.events, PerfSource().resolve)  # a wrong name is better found before the run
+        ask(options.events, source().resolve)  # a wrong name is better found before the run
     argv = list(options.argv)
     if argv[0].endswith(".py"):
         argv.insert(0, sys.executable)
@@ -76,7 +76,7 @@ def _wait_for(command: Command) -> int:
 
 def _show(report: RegionReport, options: argparse.Namespace) -> None:
     if options.json:
-        print(envelope("run", regions_as_json(report), source="perf", warnings=report.warnings))
+        print(envelope("run", regions_as_json(report), source="host", warnings=report.warnings))
         return
     if not report.regions:
         raise GnomonError(

@@ -24,9 +24,9 @@ from math import prod
 from gnomon.analysis.scaling import Scaling, scale
 from gnomon.analysis.scaling.parameters import parse_parameter
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import add_on_option, commands_source
+from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
 
 
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """Run, model and show; 130 when it was interrupted."""
     check_html(options)
     subject, parameters = _subject(options)
-    source = commands_source(options)
+    refuse_without_command(options)
     with _progress(options, parameters) as on_run:
         result = scale(
             subject,
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
-            source=source,
+            on=options.on,
             on_run=on_run,
         )
     _show(result, options)

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 from gnomon.cli import state_identify
 from gnomon.cli.counting import counting_target, with_ending
 from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli.options import add_source_options, chosen_source
 from gnomon.cli.record import free_recording
-from gnomon.cli.simulated import add_machine_options, machine_source
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _add_observing_options(parser: argparse.ArgumentParser) -> None:
         help="earlier runs, recorded over time, to learn from before; may be repeated",
     )
     _add_parameters_option(parser)
-    add_machine_options(parser)
+    add_source_options(parser)
     parser.add_argument("-a", "--all-cpus", action="store_true", help="count on all CPUs")
     parser.add_argument("-C", "--cpus", metavar="CPUS", help="count on these CPUs, as in 0-3,8")
     parser.add_argument("-p", "--pid", type=int, help="count in a running process")
@@ -171,7 +171,7 @@ def _observe(
         calibration=options.calibration,
         output=output,
         overwrite=getattr(options, "force", False),
-        source=machine_source(options),
+        on=chosen_source(options),
         on_tick=on_tick,
         keep=on_tick is None,  # what was shown is over
     )

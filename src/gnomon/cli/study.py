@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.simulated import checked_seed
+from gnomon.cli.options import checked_seed
 from gnomon.errors import UsageError
 from gnomon.views.envelope import envelope
 from gnomon.views.study import (

@@ -3,13 +3,14 @@
 The program is run once for each batch of events that fit on the counters together, the
 batches in random order, and all of that several times, so that no event is extrapolated.
 Without a PMU the kernel's software events and, where valgrind is installed, its exact counts
-are taken; --on adds a simulated machine. Every finished run is recorded at once: after
+are taken; --on chooses other sources. Every finished run is recorded at once: after
 Ctrl-C, the same command or --resume goes on where the survey stopped.
 
 examples:
   gnomon survey -- ./program arg
   gnomon survey -r 10 -o before.gnomon -- ./program
-  gnomon survey --on laptop -- ./program
+  gnomon survey --on host -- ./program
+  gnomon survey --on host,laptop -- ./program
   gnomon survey --on niagara2 -- workload:spmv threads=64
   gnomon survey --one-run -- ./program
   gnomon survey --resume program-survey.gnomon
@@ -25,6 +26,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gnomon.cli import present
+from gnomon.cli.options import add_on_option
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,8 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--repeat", metavar="N", type=int, default=3, help="runs a batch")
     parser.add_argument("-e", "--events", metavar="EVENTS", help="only these events")
     parser.add_argument("-o", "--output", metavar="REC", help="where to record it")
-    parser.add_argument("--on", metavar="MACHINE", help="also count on a simulated machine")
-    parser.add_argument("--no-valgrind", action="store_true", help="make no run under valgrind")
+    add_on_option(parser, "where to count, several with commas: host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     parser.add_argument("-i", "--interval", metavar="TIME", help="longest turn of --one-run (20ms)")
     parser.add_argument("--timeout", metavar="TIME", help="end a run that takes longer")
@@ -101,7 +102,6 @@ def _new(options: argparse.Namespace, on_progress: OnProgress | None) -> SurveyR
         output=output,
         repeat=options.repeat,
         on=options.on,
-        valgrind=not options.no_valgrind,
         one_run=options.one_run,
         interval=options.interval,
         timeout=options.timeout,

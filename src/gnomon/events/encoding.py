@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gnomon.errors import NotSupportedError, UsageError
-from gnomon.events.model import Fields, PerfEncoding
+from gnomon.errors import UsageError
+from gnomon.events.event import Fields, PerfEncoding
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 RAW_TYPE = 4
 """The perf type of a core PMU's raw events (PERF_TYPE_RAW)."""
@@ -40,7 +40,6 @@ MSR_TERMS = {
 _TERM_MSRS = {"offcore_rsp": OFFCORE_MSRS, "ldlat": (LATENCY_MSR,), "frontend": (FRONTEND_MSR,)}
 
 # Which meaning config1 has on an Intel core depends on the event select that it goes with.
-_OFFCORE_CODES = frozenset({0xB7, 0xBB, 0x2A, 0x2B})
 _LATENCY_CODES = frozenset({0xCD})
 _FRONTEND_SELECTS = frozenset({(0xC6, 0x01), (0xAD, 0x40), (0xC2, 0x04)})
 
@@ -113,18 +112,6 @@ class Layout:
     def from_text(cls, name: str, formats: Mapping[str, str]) -> Layout:
         """Make a layout from terms written as in sysfs."""
         return cls(name, {term: Term.parse(term, text) for term, text in formats.items()})
-
-    @classmethod
-    def from_sysfs(cls, device: Path) -> Layout:
-        """Read the layout of a PMU from its sysfs folder, for example `.../devices/cpu`."""
-        folder = device / "format"
-        try:
-            formats = {file.name: file.read_text() for file in sorted(folder.iterdir())}
-        except OSError as error:
-            raise NotSupportedError(
-                f"PMU '{device.name}' describes no event format: {error}"
-            ) from error
-        return cls.from_text(device.name, formats)
 
     def words(self, values: Mapping[str, int]) -> tuple[int, int, int, int]:
         """Return config to config3 for the given values of terms; zeros need no term."""

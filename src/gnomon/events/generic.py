@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.events.model import Event, Kind, PerfEncoding, Scope
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 
 HARDWARE_TYPE = 0
 SOFTWARE_TYPE = 1

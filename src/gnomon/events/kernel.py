@@ -1,4 +1,7 @@
-"""The catalogue of what the running Linux kernel can count, by any of its spellings."""
+"""The catalogue of what the running Linux kernel can count, by any of its spellings.
+
+Tracepoints are found by name through tracefs.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,15 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from gnomon.errors import GnomonError, UnknownEventError, UsageError
-from gnomon.events import generic, tracepoints
-from gnomon.events.model import Event
+from gnomon.errors import (
+    GnomonError,
+    NotPermittedError,
+    NotSupportedError,
+    UnknownEventError,
+    UsageError,
+)
+from gnomon.events import generic
+from gnomon.events.event import Event, Kind, PerfEncoding
 from gnomon.events.sysfs import DEVICES, Pmu, core_pmus, read_pmus
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})")
@@ -59,7 +68,7 @@ class KernelCatalogue:
 
     def tracepoints(self) -> Iterator[Event]:
         """Yield the kernel's tracepoints."""
-        return tracepoints.tracepoints()
+        return tracepoints()
 
     def resolve(self, name: str) -> tuple[Event, ...]:
         """Return the events of this name: more than one when several kinds of core have it."""
@@ -72,7 +81,7 @@ class KernelCatalogue:
             if events:
                 return events
         if self._may_be_tracepoint(name):
-            event = tracepoints.tracepoint(name)
+            event = tracepoint(name)
             if event is not None:
                 return (event,)
         raise UnknownEventError(name, self.nearest(name))
@@ -80,7 +89,7 @@ class KernelCatalogue:
     def _may_be_tracepoint(self, name: str) -> bool:
         """Whether to look in tracefs: not for `task-clock:z`, a wrong modifier."""
         system, _, _ = name.partition(":")
-        return tracepoints.may_match(name) and system.lower() not in self._generic
+        return may_name_tracepoints(name) and system.lower() not in self._generic
 
     def nearest(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Return the known names that look most like this one."""
@@ -88,7 +97,7 @@ class KernelCatalogue:
 
         spellings = [e.name for e in self]
         spellings += [alias for e in self for alias in e.aliases]
-        if tracepoints.may_match(name):
+        if may_name_tracepoints(name):
             with contextlib.suppress(GnomonError):  # no tracefs: nothing to suggest from there
                 spellings += [event.name for event in self.tracepoints()]
         by_lower = {s.lower(): s for s in spellings}
@@ -171,3 +180,67 @@ class KernelCatalogue:
         """Find `mem-loads` as well as `cpu/mem-loads/`."""
         pmus = [pmu for pmu in self.pmus.values() if name in pmu.event_names()]
         return tuple(pmu.named_event(name) for pmu in pmus)
+
+
+_TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+
+
+def may_name_tracepoints(pattern: str) -> bool:
+    """Whether tracepoints could have such a name: `sched:` but not `valgrind::Ir`."""
+    return ":" in pattern and "::" not in pattern
+
+
+def tracefs() -> Path:
+    """Return the folder of the kernel's events, or say why it cannot be read."""
+    for place in _TRACEFS:
+        events = place / "events"
+        try:
+            if events.is_dir():
+                next(events.iterdir(), None)
+                return events
+        except PermissionError:
+            raise NotPermittedError(
+                f"tracepoints cannot be read: {place} is open to root only; run as root, or "
+                f"`mount -o remount,gid=GROUP,mode=750 {place}` for a group of yours."
+            ) from None
+    raise NotSupportedError(
+        "tracepoints cannot be read: tracefs is not mounted; as root, "
+        "`mount -t tracefs tracefs /sys/kernel/tracing`, if the kernel was built with it."
+    )
+
+
+def tracepoint(name: str) -> Event | None:
+    """Return the tracepoint `system:name`, or None when the kernel has none of that name."""
+    system, _, point = name.partition(":")
+    if not system or not point or "/" in name:
+        return None
+    try:
+        number = int((tracefs() / system / point / "id").read_text())
+    except PermissionError:
+        raise NotPermittedError(
+            f"tracepoint '{name}' cannot be read: its id is open to root only; run as root."
+        ) from None
+    except (OSError, ValueError):  # not there, or no name that a file could have
+        return None
+    return _event(name, number)
+
+
+def _event(name: str, number: int) -> Event:
+    return Event(
+        name,
+        f"times the kernel passed tracepoint {name}",
+        Kind.TRACEPOINT,
+        encoding=PerfEncoding("tracepoint", generic.TRACEPOINT_TYPE, number),
+    )
+
+
+def tracepoints() -> Iterator[Event]:
+    """Yield every tracepoint of the kernel; there are thousands."""
+    events = tracefs()
+    for system in sorted(p for p in events.iterdir() if p.is_dir()):
+        for point in sorted(p for p in system.iterdir() if p.is_dir()):
+            try:
+                number = int((point / "id").read_text())
+            except (OSError, ValueError):
+                continue
+            yield _event(f"{system.name}:{point.name}", number)

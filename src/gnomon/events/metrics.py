@@ -26,7 +26,7 @@ from gnomon.events.presets import (
     readable,
     user_file,
 )
-from gnomon.events.presets.names import known_presets
+from gnomon.events.presets.definition import known_presets
 from gnomon.events.tomlfile import DefinitionError, Section, nearest, read_definitions
 
 if TYPE_CHECKING:

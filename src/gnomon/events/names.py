@@ -15,7 +15,7 @@ from gnomon.events.encoding import parse_terms, term_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gnomon.events.model import Event
+    from gnomon.events.event import Event
 
 _FOLD = {ord(character): "_" for character in ".:- "}
 _IN_SLASHES = re.compile(r"([\w.-]+)/(.+)/")

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Kind, PerfEncoding, Scope
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 
 DEVICES = Path("/sys/bus/event_source/devices")
 _CPU_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _MOST_CPUS = 1 << 16
 _CONFIG_WORDS = ("config", "config1", "config2")
-# Described elsewhere, by name: generic.py and tracepoints.py.
+# Described elsewhere, by name: generic.py and kernel.py.
 _OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
 
 

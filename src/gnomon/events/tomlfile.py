@@ -1,4 +1,7 @@
-"""Definition files: TOML that is checked key by key, with errors that say where and why."""
+"""Definition files: TOML that is checked key by key, with errors that say where and why.
+
+A `Collection` has those that come with gnomon, by name, beside those of users, by path.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import difflib
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from importlib.resources.abc import Traversable
 
 
 class DefinitionError(UsageError):
@@ -160,3 +164,39 @@ def quote(text: str) -> str:
     """Return a text as a TOML string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04X}", escaped) + '"'
+
+
+class Collection(NamedTuple):
+    """A folder of TOML files in a package; `noun` is what one of them describes."""
+
+    noun: str
+    package: str
+    folder: str
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all that come with gnomon."""
+        names = (each.name for each in self._files().iterdir())
+        return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+    def read(self, name: str | Path) -> tuple[Section, str]:
+        """Return the top table of one, or of a file of the user's, and its name."""
+        if is_file(name):
+            return read_definitions(name), Path(name).stem
+        known = self.names()
+        if name not in known:
+            near = ", ".join(nearest(str(name), known) or known)
+            raise UsageError(
+                f"there is no {self.noun} '{name}': choose from {near}, or name a .toml file."
+            )
+        file = self._files() / f"{name}.toml"
+        return parse_definitions(file.read_text("utf-8"), f"{name}.toml"), str(name)
+
+    def _files(self) -> Traversable:
+        from importlib.resources import files
+
+        return files(self.package) / self.folder
+
+
+def is_file(name: str | Path) -> bool:
+    """Return whether this is a file of the user's, and not the name of what comes with gnomon."""
+    return isinstance(name, Path) or name.endswith(".toml")

@@ -20,28 +20,33 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gnomon.errors import NotPermittedError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Event, Group, Kind, Request
-from gnomon.events.portable import ask
-from gnomon.instrument import synthetic
-from gnomon.instrument.counts import Count, Totals, computed, scaled, since
-from gnomon.instrument.multiplex import TurnTaking
+from gnomon.events.event import Event, Group, Kind, Request
+from gnomon.events.syntax import ask
+from gnomon.instrument.counts import (
+    Count,
+    Totals,
+    TurnTaking,
+    computed,
+    read_synthetic,
+    scaled,
+    since,
+    synthetic_event,
+)
 from gnomon.instrument.overflow import Overflow, OverflowPlan, OverflowWatch
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Counting, Source, Target, Thread, preset_table
+from gnomon.sources.registry import source
 
 if TYPE_CHECKING:
     from gnomon.events.presets import Available
-    from gnomon.sources.perf import PerfSource
 
 Values = dict[str, int | None]
 
 
 @functools.cache
-def default_source() -> PerfSource:
+def default_source() -> Source:
     """Return this host's events; looking them up takes longer than all the rest of a set."""
-    from gnomon.sources.perf import PerfSource
-
-    return PerfSource()
+    return source()
 
 
 class State(StrEnum):
@@ -59,11 +64,11 @@ class EventSet(Closing):
         self,
         events: str | Iterable[str] = (),
         *,
-        source: Source | None = None,
+        on: Source | str | None = None,
         target: Target | None = None,
         multiplex: bool = False,
     ) -> None:
-        self._source = source if source is not None else default_source()
+        self._source = default_source() if on is None else source(on)
         self._target = target
         self._multiplex = multiplex
         self._asked: dict[str, Request | Available] = {}
@@ -154,7 +159,7 @@ class EventSet(Closing):
         self._plans.pop(name, None)
 
     def _resolve(self, name: str) -> tuple[Event, ...]:
-        event = synthetic.find(name)
+        event = synthetic_event(name)
         return (event,) if event is not None else self._source.resolve(name)
 
     def on_overflow(
@@ -201,7 +206,7 @@ class EventSet(Closing):
         try:
             self._open(counted, target)
             self._clock = {
-                label: synthetic.read(request.event)
+                label: read_synthetic(request.event)
                 for label, request in self._requests.items()
                 if request.event.kind is Kind.SYNTHETIC
             }
@@ -341,7 +346,7 @@ class EventSet(Closing):
         """Return an event's count for the timer that stands in for hardware overflow."""
         request = self._requests[label]
         if request.event.kind is Kind.SYNTHETIC:
-            return synthetic.read(request.event) - self._clock.get(label, 0)
+            return read_synthetic(request.event) - self._clock.get(label, 0)
         if self._counting is None:
             return None
         name = self._opened_as[label]
@@ -351,7 +356,7 @@ class EventSet(Closing):
 
     def _clocks(self) -> dict[str, int]:
         return {
-            label: synthetic.read(self._requests[label].event) - start
+            label: read_synthetic(self._requests[label].event) - start
             for label, start in self._clock.items()
         }
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Self
 
-from gnomon.errors import StateError
-from gnomon.events.model import Request
+from gnomon.errors import StateError, UsageError
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.instrument.overflow import Overflow
+from gnomon.instrument.overflow import Overflow, check_threshold, default_threshold
 from gnomon.instrument.symbols import AddressSpace
-from gnomon.instrument.thresholds import check_threshold, default_threshold
-from gnomon.sources.base import Command, Process, Target
+from gnomon.sources.base import Command, Process, Source, Target
+from gnomon.sources.registry import source as chosen_source
 from gnomon.sources.sampling import CanSample, MappedFile, Place, SampleBatch, Sampler, Sampling
 
 _NAP = 0.1
@@ -112,18 +112,17 @@ def profile(
     event: str,
     *,
     threshold: int | None = None,
-    source: CanSample | None = None,
+    on: Source | str | None = None,
     until: Callable[[], bool] = lambda: False,
 ) -> Profile:
     """Sample an event on a target until that ends, and return where it happened.
 
     The threshold is how many events make a sample; without one it is a prime that gives
-    a useful number of them.
+    a useful number of them. `on` says where to sample, as `--on` does.
     """
-    if source is None:
-        from gnomon.sources.perf import PerfSource
-
-        source = PerfSource()
+    source = chosen_source(on)
+    if not isinstance(source, CanSample):
+        raise UsageError(f"{source.name} takes no samples: choose host, or a simulated machine.")
     request, chosen = _choose(event, threshold, source)
     hits: Counter[tuple[int, int]] = Counter()
     spaces = _Spaces(from_exec=isinstance(target, Command))

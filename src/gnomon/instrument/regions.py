@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import default_source
 from gnomon.instrument.region_report import (
@@ -94,7 +94,7 @@ def configure(events: str | None = None, *, folder: str | None = None) -> None:
     switched off this does nothing.
     """
     global _configured, _overhead  # noqa: PLW0603
-    from gnomon.sources.perf.attr import event_spec
+    from gnomon.sources.event_spec import event_spec
 
     if switched_off():
         return

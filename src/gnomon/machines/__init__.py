@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.machines.checks import FieldError
     from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
-    from gnomon.machines.counts import Counts, Table, count_names
     from gnomon.machines.description import load_machine, machine_names, parse_machine
     from gnomon.machines.execution import (
+        SAMPLE,
         Execution,
         ExecutionError,
+        LatencyWatch,
+        OverflowWatch,
         RunOptions,
         ThreadState,
         ThreadStatus,
+        Watch,
     )
-    from gnomon.machines.ledger import Ledger, Mode, ledger_names
-    from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
-    from gnomon.machines.model import (
+    from gnomon.machines.fields import FieldError
+    from gnomon.machines.ledger import Counts, Ledger, Mode, Table, count_names, ledger_names
+    from gnomon.machines.loads import FAST, SLOW, LoadRun
+    from gnomon.machines.machine import (
         Cache,
         Duplex,
         Link,
@@ -32,12 +36,17 @@ if TYPE_CHECKING:
         Translation,
         WritePolicy,
     )
+    from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
+    from gnomon.machines.pmu.description import load_pmu
     from gnomon.machines.program import Observed, Program, Range
-    from gnomon.machines.watches import SAMPLE, LatencyWatch, OverflowWatch, Watch
+    from gnomon.machines.signals import Process, load_signal
+    from gnomon.machines.workloads.build import build, parse_workload
 
 __all__ = [
     "DEPENDENT",
+    "FAST",
     "SAMPLE",
+    "SLOW",
     "Access",
     "Cache",
     "Core",
@@ -51,6 +60,7 @@ __all__ = [
     "LatencyWatch",
     "Ledger",
     "Link",
+    "LoadRun",
     "Machine",
     "MemoryController",
     "MemorySystem",
@@ -62,6 +72,7 @@ __all__ = [
     "Place",
     "Placement",
     "Prefetcher",
+    "Process",
     "Program",
     "Range",
     "Replacement",
@@ -74,68 +85,70 @@ __all__ = [
     "Translation",
     "Watch",
     "WritePolicy",
+    "build",
     "count_names",
     "ledger_names",
     "load_machine",
+    "load_pmu",
+    "load_signal",
     "machine_names",
     "parse_machine",
+    "parse_workload",
 ]
 
-_MODULES = {
-    "Access": "memory",
-    "Cache": "model",
-    "Core": "core",
-    "Counts": "counts",
-    "DEPENDENT": "memory",
-    "Duplex": "model",
-    "Execution": "execution",
-    "ExecutionError": "execution",
-    "FieldError": "checks",
-    "InstructionCycles": "core",
-    "Kind": "memory",
-    "LatencyWatch": "watches",
-    "Ledger": "ledger",
-    "Link": "model",
-    "Machine": "model",
-    "MemoryController": "model",
-    "MemorySystem": "memory",
-    "Mode": "ledger",
-    "Node": "model",
-    "Observed": "program",
-    "OverflowWatch": "watches",
-    "Pipeline": "core",
-    "Place": "memory",
-    "Placement": "model",
-    "Prefetcher": "core",
-    "Program": "program",
-    "Range": "program",
-    "Replacement": "model",
-    "RunOptions": "execution",
-    "SAMPLE": "watches",
-    "Table": "counts",
-    "ThreadState": "execution",
-    "ThreadStatus": "execution",
-    "Tlb": "model",
-    "Trace": "memory",
-    "Translation": "model",
-    "Watch": "watches",
-    "WritePolicy": "model",
-    "count_names": "counts",
-    "ledger_names": "ledger",
-    "load_machine": "description",
-    "machine_names": "description",
-    "parse_machine": "description",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the simulation needs numpy, `gnomon cc` does not.
-    if name not in _MODULES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Access": "memory",
+        "Cache": "machine",
+        "Core": "core",
+        "Counts": "ledger",
+        "DEPENDENT": "memory",
+        "Duplex": "machine",
+        "Execution": "execution",
+        "ExecutionError": "execution",
+        "FAST": "loads",
+        "FieldError": "fields",
+        "InstructionCycles": "core",
+        "Kind": "memory",
+        "LatencyWatch": "execution",
+        "Ledger": "ledger",
+        "Link": "machine",
+        "LoadRun": "loads",
+        "Machine": "machine",
+        "MemoryController": "machine",
+        "MemorySystem": "memory",
+        "Mode": "ledger",
+        "Node": "machine",
+        "Observed": "program",
+        "OverflowWatch": "execution",
+        "Pipeline": "core",
+        "Place": "memory",
+        "Placement": "machine",
+        "Prefetcher": "core",
+        "Process": "signals",
+        "Program": "program",
+        "Range": "program",
+        "Replacement": "machine",
+        "RunOptions": "execution",
+        "SAMPLE": "execution",
+        "SLOW": "loads",
+        "Table": "ledger",
+        "ThreadState": "execution",
+        "ThreadStatus": "execution",
+        "Tlb": "machine",
+        "Trace": "memory",
+        "Translation": "machine",
+        "Watch": "execution",
+        "WritePolicy": "machine",
+        "build": "workloads.build",
+        "count_names": "ledger",
+        "ledger_names": "ledger",
+        "load_machine": "description",
+        "load_pmu": "pmu.description",
+        "load_signal": "signals",
+        "machine_names": "description",
+        "parse_machine": "description",
+        "parse_workload": "workloads.build",
+    },
+)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
-from gnomon.machines.checks import FieldError, at_most, not_negative, positive
+from gnomon.machines.fields import FieldError, at_most, not_negative, positive
 
 MAX_GROUPS = 4
 LEAST_CYCLES, MOST_CYCLES = 0.001, 1e6

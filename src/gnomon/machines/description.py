@@ -7,16 +7,15 @@ from dataclasses import fields
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.collection import Collection
 from gnomon.events.tomlfile import (
+    Collection,
     Section,
     parse_definitions,
     suggestion,
 )
-from gnomon.machines.checks import FieldError
 from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
-from gnomon.machines.fields import choice, number, size, truth, whole
-from gnomon.machines.model import (
+from gnomon.machines.fields import FieldError, choice, number, size, truth, whole
+from gnomon.machines.machine import (
     Cache,
     Duplex,
     Link,
@@ -29,7 +28,7 @@ from gnomon.machines.model import (
     Translation,
     WritePolicy,
 )
-from gnomon.machines.pmu.names import pmu_names
+from gnomon.machines.pmu import pmu_names
 
 _MOST_NODES = 1024
 

@@ -1,4 +1,7 @@
-"""Everything that an execution has counted, of each software thread in each privilege mode."""
+"""Everything that an execution has counted, of each software thread in each privilege mode.
+
+`Counts` is what the machine under it has counted: a table each for threads, cores, nodes, links.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from gnomon.machines.counts import Counts, Table
 
 
 class Mode(IntEnum):
@@ -151,3 +152,77 @@ def _sum(raw: NDArray[np.uint64], parts: Sequence[str]) -> NDArray[np.uint64]:
     total: NDArray[np.uint64] = raw[:, :, added].sum(axis=2, dtype=np.uint64)
     total -= raw[:, :, taken].sum(axis=2, dtype=np.uint64)
     return total
+
+
+@cache
+def count_names() -> dict[str, tuple[str, ...]]:
+    """Return what is counted for a thread, a core, a node and a link."""
+    tables = _native.machine_count_names()
+    return {
+        scope: tuple(names)
+        for scope, names in zip(("thread", "core", "node", "link"), tables, strict=True)
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Counts of one scope, a row a thread (or core, node, direction of a link)."""
+
+    scope: str
+    names: tuple[str, ...]
+    values: NDArray[np.uint64]  # (row, name)
+
+    def __getitem__(self, name: str) -> NDArray[np.uint64]:
+        if name not in self.names:
+            raise UsageError(
+                f"a {self.scope} has no count '{name}'{suggestion(name, self.names)}".rstrip("?")
+                + "."
+            )
+        return self.values[:, self.names.index(name)]
+
+    def total(self, name: str) -> int:
+        """Return the sum over all rows."""
+        return int(self[name].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """All counts of a simulated machine since its start, or since they were cleared.
+
+    Rows of `links` are directions: 2 i from the first end of link i to the second, 2 i + 1
+    back. Waits are in ticks, thousandths of a cycle.
+    """
+
+    machine: str
+    seed: int
+    threads: Table
+    cores: Table
+    nodes: Table
+    links: Table
+    simulated: bool = True
+
+    def misses(self, level: int) -> int:
+        """Return the misses of all threads in a level, of loads, stores and fetches."""
+        kinds = ("load", "store", "fetch")
+        return sum(self.threads.total(f"l{level}_{kind}_misses") for kind in kinds)
+
+
+def counts_of(system: _native.MachineSystem, machine: str, seed: int) -> Counts:
+    """Return a copy of all counts of a system."""
+    import numpy as np
+
+    names = count_names()
+
+    def table(scope: str, cells: bytes) -> Table:
+        columns = names[scope]
+        values = np.frombuffer(cells, dtype=np.uint64).reshape(-1, len(columns))
+        return Table(scope, columns, values)
+
+    return Counts(
+        machine,
+        seed,
+        table("thread", system.thread_counts()),
+        table("core", system.core_counts()),
+        table("node", system.node_counts()),
+        table("link", system.link_counts()),
+    )

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.machines.core import Pipeline, Prefetcher
-from gnomon.machines.model import Duplex, Placement, Replacement, WritePolicy
+from gnomon.machines.machine import Duplex, Placement, Replacement, WritePolicy
 
 if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
-    from gnomon.machines.model import Cache, Machine, Tlb
+    from gnomon.machines.machine import Cache, Machine, Tlb
 
 REPLACEMENTS = tuple(Replacement)
 PLACEMENTS = tuple(Placement)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.machines.counts import Counts, counts_of
+from gnomon.machines.ledger import Counts, counts_of
 from gnomon.machines.lowering import (
     PLACEMENTS,
     TICKS_PER_CYCLE,
@@ -18,14 +18,14 @@ from gnomon.machines.lowering import (
     ns_of_ticks,
     ticks_of_ns,
 )
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
 
 _HIGHEST_ADDRESS = 1 << 60  # page tables live above
 

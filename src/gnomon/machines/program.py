@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gnomon import _native
-    from gnomon.machines.model import Placement
+    from gnomon.machines.machine import Placement
 
 
 class Observed(StrEnum):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gnomon.events.collection import Collection, is_file
+from gnomon.events.tomlfile import Collection, is_file
 from gnomon.machines.fields import number, whole
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.recording.exporters import export
-    from gnomon.recording.importers import ImportedData, import_file
-    from gnomon.recording.model import (
+    from gnomon.recording.contents import (
         Estimate,
         EventInfo,
         Provenance,
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
         Status,
         Total,
     )
+    from gnomon.recording.exporters import export
+    from gnomon.recording.importers import ImportedData, import_file
     from gnomon.recording.reader import Recording
     from gnomon.recording.writer import RecordingWriter
 
@@ -37,23 +38,21 @@ __all__ = [
     "import_file",
 ]
 
-_MODULES = {
-    "ImportedData": "importers",
-    "Recording": "reader",
-    "RecordingWriter": "writer",
-    "export": "exporters",
-    "import_file": "importers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the store needs DuckDB, most commands do not.
-    if name not in __all__:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'model')}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Estimate": "contents",
+        "EventInfo": "contents",
+        "ImportedData": "importers",
+        "Provenance": "contents",
+        "Reading": "contents",
+        "Recording": "reader",
+        "RecordingWriter": "writer",
+        "RunInfo": "contents",
+        "Sample": "contents",
+        "Status": "contents",
+        "Total": "contents",
+        "export": "exporters",
+        "import_file": "importers",
+    },
+)

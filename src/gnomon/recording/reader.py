@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import UsageError
-from gnomon.recording import _convert
-from gnomon.recording._files import exists
-from gnomon.recording._header import SUFFIX, read_header
-from gnomon.recording._query import Filter, ask
-from gnomon.recording._snapshot import Snapshot
-from gnomon.recording._tables import READINGS, SAMPLES
-from gnomon.recording.model import Reading, Sample, Status, Total
+from gnomon.recording.contents import Reading, Sample, Status, Total
+from gnomon.recording.files import exists
+from gnomon.recording.header import SUFFIX, read_header
+from gnomon.recording.parquet import Snapshot
+from gnomon.recording.query import Filter, ask, columns, to_arrow, to_pandas, to_xarray
+from gnomon.recording.tables import READINGS, SAMPLES
 
 if TYPE_CHECKING:
     import os
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     import xarray as xr
 
-    from gnomon.recording._query import Filters, SampleFilters
-    from gnomon.recording._tables import Table
-    from gnomon.recording.model import EventInfo, Provenance, RunInfo
+    from gnomon.recording.contents import EventInfo, Provenance, RunInfo
+    from gnomon.recording.query import Filters, SampleFilters
+    from gnomon.recording.tables import Table
 
 _STATUS = {status.value: status for status in Status}
 
@@ -143,7 +142,7 @@ class Recording:
         that a sum or a mean leaves it out instead of taking it for zero. Texts are object
         arrays.
         """
-        return _convert.columns(self, table, filters)
+        return columns(self, table, filters)
 
     def totals(self, **filters: Unpack[Filters]) -> list[Total]:
         """Return the sums of the readings that pass, per run, batch, event and scope.
@@ -195,11 +194,11 @@ class Recording:
 
     def to_arrow(self, **filters: Unpack[Filters]) -> pa.Table:
         """Return the readings that pass the filters as a pyarrow table."""
-        return _convert.to_arrow(self, filters)
+        return to_arrow(self, filters)
 
     def to_pandas(self, **filters: Unpack[Filters]) -> pd.DataFrame:
         """Return the readings that pass as a pandas frame; `value` is a nullable Int64 column."""
-        return _convert.to_pandas(self, filters)
+        return to_pandas(self, filters)
 
     def to_xarray(self, **filters: Unpack[Filters]) -> xr.Dataset:
         """Return value, enabled and running as arrays over time x event x scope.
@@ -207,7 +206,7 @@ class Recording:
         Only here missing values become NaN, and with them all values floats: counts
         above 2**53 lose their last digits. Values are in the unit of their event.
         """
-        return _convert.to_xarray(self, filters)
+        return to_xarray(self, filters)
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", incomplete"

@@ -9,16 +9,17 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import GnomonError, RecordingError, StateError
-from gnomon.recording._files import lock, write_error
-from gnomon.recording._folder import (
+from gnomon.recording.contents import EventInfo
+from gnomon.recording.files import lock, write_error
+from gnomon.recording.folder import (
     create_folder,
     next_number,
     recording_path,
     remove_leftovers,
 )
-from gnomon.recording._header import Header, Part, read_header
-from gnomon.recording._parquet import connect, merge_parts, write_part
-from gnomon.recording._tables import (
+from gnomon.recording.header import Header, Part, read_header
+from gnomon.recording.parquet import connect, merge_parts, write_part
+from gnomon.recording.tables import (
     ESTIMATES,
     FLUSHES,
     HISTOGRAMS,
@@ -27,7 +28,6 @@ from gnomon.recording._tables import (
     TABLES,
     Buffer,
 )
-from gnomon.recording.model import EventInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from gnomon.recording.model import Estimate, Provenance, Reading, RunInfo, Sample
+    from gnomon.recording.contents import Estimate, Provenance, Reading, RunInfo, Sample
 
 _MERGE_AT = 32
 """How many small parts may gather before they become one larger part."""

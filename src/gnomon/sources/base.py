@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
-from gnomon.events.model import Event, Group, Request
-from gnomon.events.portable import PREFIX
+from gnomon.events.event import Event, Group, Request
+from gnomon.events.syntax import PREFIX
 from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
-from gnomon.recording.model import Provenance, Reading
+from gnomon.recording.contents import Provenance, Reading
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
@@ -215,11 +215,78 @@ class OwnTime(Protocol):
         ...
 
 
-class Source(Protocol):
-    """Something that can count events."""
+TargetKind = Literal["command", "process", "thread", "cpus"]
+"""What a source can be pointed at: the kinds of `Target`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What differs between sources, known without trying anything out.
+
+    What can be counted on this machine, and why not the rest, is told by `availability`.
+    """
+
+    simulated: bool = False
+    """Counts are those of something simulated, and labelled so wherever they are shown."""
+    exact: bool = False
+    """The same program counts the same in every run."""
+    slowdown: bool = False
+    """Programs run much slower than by themselves, so that the time they take tells nothing."""
+    own_time: bool = False
+    """Time is that of the source: it passes while it is waited for."""
+    rotates: bool = False
+    """Sets of events can take turns: the source is a `Rotates`."""
+    samples: bool = False
+    """Where events happen can be sampled: the source is a `CanSample`."""
+    presets: bool = False
+    """Portable names have a table of their own: the source is a `HasPresets`."""
+    scopes: frozenset[TargetKind] = frozenset({"command"})
+    """What can be measured."""
+    event_prefix: str = ""
+    """How the names of all events begin, as in `valgrind::Ir`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was asked of a source when it was chosen.
+
+    `word` is the whole of `valgrind` or `cluster:dirt`, `argument` what follows the colon. Without
+    a seed a simulation takes its usual one.
+    """
+
+    word: str
+    argument: str = ""
+    seed: int | None = None
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A source as the registry knows it; `make` imports what the source needs when it is called.
+
+    `name` is the word that chooses it; with an `argument`, such as `HOST:PORT`, the word is
+    `name:argument`. `claims` says which other words choose it. `takes` are the options that it
+    understands. `here` says whether it counts real programs on this host without being asked
+    for; None is never. `former` are names that recordings made before knew it by. `{word}` in
+    the title stands for the word that chose it.
+    """
 
     name: str
-    simulated: bool
+    title: str
+    capabilities: Capabilities
+    make: Callable[[Choice], Source]
+    argument: str = ""
+    claims: Callable[[str], bool] | None = None
+    takes: frozenset[Literal["seed", "profile"]] = frozenset()
+    here: Callable[[], bool] | None = None
+    former: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """Something that can count events; `name` is the word that chooses it."""
+
+    name: str
+    capabilities: Capabilities
 
     def events(self) -> Iterator[Event]:
         """Yield the events that have a name here, countable or not."""

@@ -9,18 +9,18 @@ Intel's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Group, Modifiers, Request, Scope
+from gnomon.events.event import Group, Modifiers, Request, Scope
 from gnomon.sources.sampling import Sampling
 
 if TYPE_CHECKING:
     from gnomon.events.sysfs import Pmu as SysfsPmu
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.sources.base import Source
 
 _LOADS, _AUXILIARY = "mem-loads", "mem-loads-aux"
@@ -85,6 +85,49 @@ class TellsLatency(Protocol):
 
     def latency_facility(self) -> Facility:
         """Return how; raises NotSupportedError with what it would take."""
+        ...
+
+
+class StreamedSlice(Protocol):
+    """What one threshold counted elsewhere: when, its edge in cycles, loads, and ns counted."""
+
+    @property
+    def time(self) -> int: ...
+    @property
+    def edge(self) -> int: ...
+    @property
+    def loads(self) -> int: ...
+    @property
+    def running(self) -> int: ...
+
+
+class LatencyStream(Protocol):
+    """Slices of loads above thresholds as another host sends them; what it is, `welcome` tells."""
+
+    edges: Sequence[int]
+    slice_ns: int
+    seed: int
+    patience: float
+    welcome: dict[str, Any]
+    warnings: list[str]
+    reconnections: int
+    missed: int
+    ended: str
+    lost: bool
+
+    def slices(self, until: Callable[[], bool]) -> Iterator[Sequence[StreamedSlice]]:
+        """Yield what comes, each slice once, until the stream ends or `until` says so."""
+        ...
+
+
+@runtime_checkable
+class StreamsLatency(Protocol):
+    """A source that measures latencies elsewhere, by itself, and sends what it counts."""
+
+    def stream(
+        self, edges: Sequence[int], slice_ns: int, *, seed: int = 1, token_file: str | None = None
+    ) -> LatencyStream:
+        """Return what it sends; the token proves who asks."""
         ...
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from gnomon.events.model import Group, Request
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
+from gnomon.events.event import Group, Request
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status
 from gnomon.sources.base import (
     Command,
     Counting,

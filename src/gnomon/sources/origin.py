@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
 from gnomon.units import utc_now

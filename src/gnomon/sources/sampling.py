@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.sources.base import Source, Target
 
 

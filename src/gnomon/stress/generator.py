@@ -1,6 +1,6 @@
 """One load generator: a process that runs on one node and reads the memory of another.
 
-It is started by `gnomon.stress.generators` with its parameters as one JSON argument. On its
+It is started by `gnomon.stress.host_loader` with its parameters as one JSON argument. On its
 standard output it reports a line when its memory is placed, and a line a pass. A line on its
 standard input changes its duty. It ends when that pipe ends, and the kernel ends it when its
 parent dies in any other way.

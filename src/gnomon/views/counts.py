@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from gnomon.analysis.summary import CountResult, EventCount
-from gnomon.recording.model import SIMULATED_CLOCK, Status
+from gnomon.recording.contents import SIMULATED_CLOCK, Status
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
 

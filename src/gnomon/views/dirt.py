@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from gnomon.analysis.raytracer.supervisor import DirtRun
-from gnomon.analysis.raytracer.sweeps import BrickSweep, MissSweep, WakeComparison
+from gnomon.analysis.raytracer.result import BrickSweep, DirtRun, MissSweep, WakeComparison
 from gnomon.messaging.fitting import Parameter
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table

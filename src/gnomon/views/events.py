@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from gnomon.events.model import Constraint, Event, Fields
+from gnomon.events.event import Constraint, Event, Fields
 from gnomon.sources.base import Availability
 from gnomon.views.table import Column, Table
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gnomon.analysis.links.topology import Topology, disagreements
-from gnomon.machines.model import Link
+from gnomon.machines.machine import Link
 from gnomon.units import format_bytes
 from gnomon.views.table import Column, Table
 from gnomon.views.topology import draw_graph, whole_text

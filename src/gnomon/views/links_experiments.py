@@ -16,7 +16,7 @@ from gnomon.analysis.links.results import (
     Level,
     Saturation,
 )
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from gnomon.errors import GnomonError, NotSupportedError
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 
 if TYPE_CHECKING:
     from textual.app import App

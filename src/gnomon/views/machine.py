@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gnomon.machines.core import Pipeline
-from gnomon.machines.distances import Matrix, distances
-from gnomon.machines.model import Cache, Machine, Tlb
-from gnomon.machines.pmu.model import Pmu
+from gnomon.machines.machine import Cache, Machine, Tlb
+from gnomon.machines.pmu.events import Pmu
+from gnomon.machines.routes import Matrix, distances
 from gnomon.units import format_bytes
 from gnomon.views.table import Column, Table
 from gnomon.views.topology import draw_topology

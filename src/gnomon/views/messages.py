@@ -123,7 +123,7 @@ def write_timeline(
     """
     from pathlib import Path
 
-    from gnomon.recording._files import replacing_text, write_error
+    from gnomon.recording.files import replacing_text, write_error
 
     target = Path(path)
     try:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from gnomon.analysis.series import Course
 from gnomon.analysis.summary import CountResult
-from gnomon.recording.model import EventInfo
+from gnomon.recording.contents import EventInfo
 from gnomon.units import format_duration, format_si
 from gnomon.views.sparkline import sparkline
 from gnomon.views.table import Column, Table

@@ -12,7 +12,7 @@ from gnomon.analysis.phases.model import (
     PhaseSeries,
     PhasesResult,
 )
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.units import format_duration, format_si
 from gnomon.views.counts import format_value
 from gnomon.views.plot import dot_plot, ruler

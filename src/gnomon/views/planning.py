@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from gnomon.events.event import Event
 from gnomon.events.metrics import Metric
-from gnomon.events.model import Event
 from gnomon.events.planner import Plan
 from gnomon.views.envelope import envelope
 from gnomon.views.table import Column, Table

@@ -15,7 +15,7 @@ from gnomon.views.blocks import Block, Cell, Facts, Fold, Headline, Table, Value
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
     from gnomon.views.terminal import Screen
 
 _LABEL = "SIMULATED"
@@ -134,7 +134,7 @@ def page(*results: Result, title: str = "") -> str:
 
 def write_page(path: str | Path, *results: Result, title: str = "") -> None:
     """Write a page in place of what may be there, as a whole or not at all."""
-    from gnomon.recording._files import replacing_text
+    from gnomon.recording.files import replacing_text
 
     text = page(*results, title=title)
     with replacing_text(Path(path)) as stream:

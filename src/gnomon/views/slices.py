@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TextIO
 
-from gnomon.recording.model import Reading
+from gnomon.recording.contents import Reading
 from gnomon.units import format_si
 
 _WIDTH = 12

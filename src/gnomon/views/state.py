@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gnomon.recording.model import SIMULATED_CLOCK
+from gnomon.recording.contents import SIMULATED_CLOCK
 from gnomon.units import format_duration, format_si
 from gnomon.views.counts import format_value
 from gnomon.views.sparkline import sparkline
@@ -75,7 +75,7 @@ def headline(state: State) -> list[str]:
     """Return what was observed, how, and how long."""
     origin = state.provenance
     label = "SIMULATED " if origin.simulated else ""
-    place = origin.machine or origin.host
+    place = origin.host
     layout = state.readings.layout
     simulated = " of simulated time" if origin.clock == SIMULATED_CLOCK else ""
     way = "smoothed" if state.smoothed else "estimated as they came"

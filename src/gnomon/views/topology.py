@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gnomon.views.terminal import graph
 
 if TYPE_CHECKING:
-    from gnomon.machines.model import Link, Machine, Node
+    from gnomon.machines.machine import Link, Machine, Node
 
 
 def draw_topology(machine: Machine) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gnomon.views.topology import alike, link_text, node_lines, square_order
 
 if TYPE_CHECKING:
-    from gnomon.machines.model import Link, Machine
+    from gnomon.machines.machine import Link, Machine
 
 _CHARACTER = 7.4  # pixels, at the size of the texts in boxes
 _LINE = 18.0

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from gnomon import Command
 from gnomon.analysis.study import Row
-from gnomon.events.syntax import parse_events
-from gnomon.instrument.multiplex import TurnTaking
-from gnomon.machines.execution import RunOptions
-from gnomon.machines.workloads import build, parse_workload
-from gnomon.recording.model import Status
-from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.events import parse_events
+from gnomon.instrument import TurnTaking
+from gnomon.machines import RunOptions, build, parse_workload
+from gnomon.recording import Status
+from gnomon.sources import simulator
 from gnomon_studies.gorsler.runs import MACHINE, RELAXED
 from gnomon_studies.verdicts import holds
 
@@ -67,7 +66,7 @@ def _near(estimate: Estimate, truth: int) -> bool:
 
 def estimates(words: tuple[str, ...], seed: int) -> Mapping[str, Estimate]:
     """Return scaled counts of all events, each in a group of its own."""
-    source = MachineSource(MACHINE, seed=seed, options=RunOptions(quantum_ns=RELAXED.quantum_ns))
+    source = simulator(MACHINE, seed=seed, options=RunOptions(quantum_ns=RELAXED.quantum_ns))
     groups = parse_events(",".join(EVENTS), source.resolve)
     with source.open(groups, Command(words)) as counting:
         turns = TurnTaking(counting)

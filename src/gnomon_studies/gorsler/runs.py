@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gnomon import Command
 from gnomon.analysis.count import count
-from gnomon.machines.execution import RunOptions
-from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.machines import RunOptions
+from gnomon.sources import simulator
 
 MACHINE = "niagara2"
 FP_EVENT = "Instr_FGU_arithmetic:u"
@@ -54,8 +54,8 @@ def thread_counts(
     words: Sequence[str], event: str, seed: int, options: RunOptions | None = None
 ) -> tuple[int, ...]:
     """Return what an event counted in each thread of a workload, in the order of threads."""
-    source = MachineSource(MACHINE, seed=seed, options=options or RELAXED)
-    result = count(Command(tuple(words)), event, source=source, by_scope=True)
+    source = simulator(MACHINE, seed=seed, options=options or RELAXED)
+    result = count(Command(tuple(words)), event, on=source, by_scope=True)
     by_thread = {int(line.scope.removeprefix("thread/")): line.value for line in result.counts}
     values = [by_thread[thread] for thread in sorted(by_thread)]
     if any(not isinstance(value, int) for value in values):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.estimate.propagation import Bounds, formula_estimates
+from gnomon.analysis.estimate import Bounds, formula_estimates
 from gnomon.analysis.study import Row
-from gnomon.events.formula import Formula
+from gnomon.events import Formula
 from gnomon_studies.manzke.machine import (
     ASSIGNMENT,
     FEW_FETCHES,
+    MODELS,
     SETS,
     STRING_SORT,
     Course,
@@ -21,11 +22,10 @@ from gnomon_studies.manzke.machine import (
     held,
 )
 from gnomon_studies.manzke.processes import INTERVAL, published
-from gnomon_studies.manzke.registers import MODELS
 from gnomon_studies.verdicts import holds, shape
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.model import Estimates
+    from gnomon.analysis.estimate import Estimates
 
 _MODEL = "random walk"
 METRICS: dict[str, tuple[str, Bounds, float]] = {

@@ -7,25 +7,26 @@ shown one set a tick.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.estimate.model import Layout, Model, Readings, strict
-from gnomon.events.syntax import parse_events
-from gnomon.machines.description import load_machine
-from gnomon.machines.model import Machine
-from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon import Command
+from gnomon.analysis.estimate import BlockKalman, Layout, Model, Readings, strict
+from gnomon.analysis.study import Row
+from gnomon.events import parse_events
+from gnomon.machines import Machine, load_machine
+from gnomon.sources import simulator
 from gnomon_studies.manzke.processes import INTERVAL, SIX_EVENTS
+from gnomon_studies.verdicts import holds, shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.analysis.estimate.model import Estimates
+    from gnomon.analysis.estimate import Estimates
 
     Floats = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ def course(
 ) -> Course:
     """Run a workload once a set; with `by_place`, an event on each CPU is one of its own."""
     columns: dict[str, list[int]] = {}
-    source = MachineSource(_scaled() if scaled else load_machine(MACHINE), seed=seed)
+    source = simulator(_scaled() if scaled else load_machine(MACHINE), seed=seed)
     for events in sets:
         groups = parse_events("{" + ",".join(events) + "}", source.resolve)
         totals: dict[str, list[int]] = {}
@@ -143,7 +144,7 @@ def over(errors_: Floats, hold: Floats) -> float:
 
 def held(run: Course) -> Estimates:
     """Sample-and-hold."""
-    from gnomon.analysis.estimate.model import Estimates as Held
+    from gnomon.analysis.estimate import Estimates as Held
 
     shown = run.shown().counts
     values = np.zeros_like(shown)
@@ -153,3 +154,71 @@ def held(run: Course) -> Estimates:
         values[tick] = last
     nothing = np.zeros_like(values)
     return Held(values, nothing, values, values)
+
+
+# E7: six events on two registers while the assignment problem is solved.
+
+MODELS = {
+    "integrated, as published": BlockKalman("published", "integrated", as_published=True),
+    "integrated, corrected": BlockKalman("corrected", "integrated"),
+    "Gauss-Markov about the mean": BlockKalman("markov", "gauss-markov"),
+    "random walk": BlockKalman("walk", "random-walk"),
+}
+
+
+def run_registers(seed: int) -> Iterator[Row]:
+    """Count the workload, show the filters two events a tick, and compare."""
+    yield from register_rows(course(ASSIGNMENT, SETS, seed))
+
+
+def register_rows(found: Course) -> Iterator[Row]:
+    """Yield the error of every model, and of the published one event by event."""
+    hold = errors(held(found), found)
+    everyone = {name: errors(estimated(model, found), found) for name, model in MODELS.items()}
+    first = next(iter(everyone.values()))
+    yield shape(
+        "E7",
+        "events read in a tick, and estimated",
+        "2 and 4",
+        f"2 and {len(found.events) - 2}",
+        true=len(found.events) == 6,
+        note=f"{len(found.counts)} ticks of 0.1 ms, each taken for one of 40 ms; data "
+        f"cache and L2 1/{SCALE}; IFU_IFETCH counts when another line of code is entered",
+    )
+    for at, event in enumerate(found.events):
+        if np.isnan(first[at]):
+            yield _nothing_to_follow(event, int(found.counts[:, at].sum()))
+            continue
+        yield holds(
+            "E7",
+            f"{event}: error of the published model, unread ticks",
+            "follows",
+            f"{first[at]:.1%}",
+            "no more than hold's",
+            true=bool(first[at] <= hold[at]),
+            note=f"hold {hold[at]:.1%}; {found.counts[:, at].mean():,.1f} a tick; "
+            "parameters learned on the way",
+        )
+    judged = int(np.isfinite(first).sum())
+    for name, each in everyone.items():
+        ratio = over(each, hold)
+        yield holds(
+            "E7",
+            f"{name}: error over that of hold, {judged} events",
+            None,
+            f"{ratio:.2f}",
+            "at most 1",
+            true=ratio <= 1,
+        )
+
+
+def _nothing_to_follow(event: str, total: int) -> Row:
+    return holds(
+        "E7",
+        f"{event}: error of the published model, unread ticks",
+        "follows",
+        "nothing to follow",
+        "no more than hold's",
+        true=False,
+        note=f"{total} in the whole run, none in the ticks that are judged: {FEW_FETCHES}",
+    )

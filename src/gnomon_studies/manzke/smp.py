@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gnomon.analysis.estimate.identify.closure import close
+from gnomon.analysis.estimate import close
 from gnomon.analysis.study import Row
-from gnomon.machines.pmu.description import load_pmu
-from gnomon_studies.manzke.machine import Course, course, errors, estimated, held, over
+from gnomon.machines import load_pmu
+from gnomon_studies.manzke.machine import MODELS, Course, course, errors, estimated, held, over
 from gnomon_studies.manzke.processes import INTERVAL, block_filter, noise, published
-from gnomon_studies.manzke.registers import MODELS
 from gnomon_studies.verdicts import holds, shape
 
 _CODES = (*range(11, 26), *range(28, 35))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gnomon.analysis.study import Row
-from gnomon.machines.signals import Process
+from gnomon.machines import Process
 from gnomon_studies.manzke.processes import (
     INTERVAL,
     SIX_EVENTS,

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from gnomon.analysis.study import Curve, Curves, Row
-from gnomon.messaging.cluster_model import OS_NIC, Overheads, Saturation
-from gnomon.messaging.raytracer_model import (
+from gnomon.messaging import (
     DIRT_CORE_SPEEDUP,
     DIRT_HANDLER,
     DIRT_ONE_WAY,
@@ -21,11 +20,18 @@ from gnomon.messaging.raytracer_model import (
     DIRT_RESPONSE_USED,
     DIRT_SEND,
     DIRT_WAKE,
+    OS_NIC,
+    Cluster,
     Dirt,
+    Overheads,
+    Saturation,
+    SimulatedRun,
+    dirt,
+    load_cluster,
+    ping_pong,
     response_bytes,
+    simulate,
 )
-from gnomon.messaging.simulator import Cluster, SimulatedRun, load_cluster, simulate
-from gnomon.messaging.simulator.programs import dirt, ping_pong
 from gnomon_studies.verdicts import shape, within
 
 _REQUEST_SHARE = 0.44  # of a communicator's work for a miss; the rest is for the response

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gnomon.analysis.study import Curve, Curves, Row
-from gnomon.messaging.cluster_model import Saturation
-from gnomon.messaging.fitting import fit_saturation
+from gnomon.messaging import Saturation, fit_saturation
 from gnomon_studies.verdicts import within
 
 ISSUED = (0.778, 1.36, 1.67, 2.00, 1.95, 2.35, 2.24, 2.39)

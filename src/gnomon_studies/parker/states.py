@@ -1,14 +1,62 @@
-"""E5: the Markov chain against cores played out at random, the queue, and uneven nodes."""
+"""States of a core, and the same chain played out at random, many cores at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.cluster_model import expected_maximum
-from gnomon.messaging.raytracer_model import Dirt
-from gnomon_studies.parker.montecarlo import play
+from gnomon.messaging import Dirt, States, expected_maximum
 from gnomon_studies.verdicts import holds, shape, within
+
+if TYPE_CHECKING:
+    from gnomon.messaging import Speed
+
+
+def play(
+    threads: int,
+    run: float,
+    stall: float,
+    handle: float,
+    gap: float,
+    speed: Speed,
+    *,
+    seed: int,
+    cores: int = 3000,
+    steps: int = 1500,
+    warm_up: int = 150,
+) -> States:
+    """Return the share of time that simulated cores spent in each state.
+
+    Each step is one change of a core: a thread stalls or goes on, or the communicator
+    begins or ends. Work takes exponential times and goes on at the speed of the moment.
+    """
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    speeds = np.array([speed(n) for n in range(threads + 2)])
+    running = np.zeros(cores, np.int64)
+    busy = np.zeros(cores, np.int64)
+    time = np.zeros((threads + 1) * 2)
+    for step in range(warm_up + steps):
+        now = speeds[running + busy]
+        stalls = running * now / run
+        resumes = (threads - running) / stall
+        turns = np.where(busy == 1, now / handle, 1 / gap)
+        total = stalls + resumes + turns
+        if step >= warm_up:
+            dwell = random.exponential(1.0, cores) / total
+            time += np.bincount(running * 2 + busy, dwell, time.size)
+        chance = random.random(cores) * total
+        stalled = chance < stalls
+        resumed = ~stalled & (chance < stalls + resumes)
+        running += resumed.astype(np.int64) - stalled
+        busy = np.where(stalled | resumed, busy, 1 - busy)
+    share = (time / time.sum()).tolist()
+    return States(tuple(share[0::2]), tuple(share[1::2]))
+
+
+# E5: the Markov chain against cores played out at random, the queue, and uneven nodes.
 
 _WITHIN, _RARE = 1, 2  # %; the larger for states of less than a hundredth of the time
 _SETS = 100_000
@@ -16,7 +64,7 @@ _SETS_WITHIN = 0.27  # %
 _RECOMPUTED = {8: 1.4236, 64: 2.3437, 256: 2.8269, 512: 3.0439, 10000: 3.8516}
 
 
-def run(seed: int) -> Iterator[Row]:
+def run_states(seed: int) -> Iterator[Row]:
     """Compare states, loads and expected maxima."""
     yield from _chain(seed)
     yield from _imbalance(seed)
@@ -116,7 +164,7 @@ def _drawn_maximum(nodes: int, seed: int) -> float:
     return float(random.standard_normal((_SETS, nodes)).max(1).mean())
 
 
-def pictures(seed: int) -> list[Bars | Curves]:  # noqa: ARG001 - nothing here is random
+def pictures_of_states(seed: int) -> list[Bars | Curves]:  # noqa: ARG001 - nothing here is random
     """Return the states of a core, and the expected maximum over the number of nodes."""
     states = Dirt().solve().states
     bars = [

@@ -1,14 +1,33 @@
-"""E1: what happens to a message and when: tables 1 to 3, through the programming interface."""
+"""A message from end to end, ping-pongs, and pictures of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gnomon.analysis.study import Row, Scene
-from gnomon.messaging.uln import ULN, Descriptor, ProgramRun, Thread, run_programs
-from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
-from gnomon_studies.parker.scenes import ping_scene
-from gnomon_studies.verdicts import within
+from gnomon.analysis.study import Bar, Bars, Row, Scene
+from gnomon.messaging import (
+    KERNEL_NIC,
+    PING,
+    ULN,
+    USER_LEVEL_NIC,
+    Descriptor,
+    ProgramRun,
+    Style,
+    Thread,
+    run_ping_pong,
+    run_programs,
+)
+from gnomon_studies.verdicts import shape, within
+
+
+def ping_scene(title: str, found: ProgramRun) -> Scene:
+    """Return the part of a ping-pong that is timed, after the two nodes have met."""
+    timeline = found.timeline
+    start = timeline.time_of("send is called", PING)
+    return Scene(title, timeline.cut(start, start + found.results[0]))
+
+
+# E1: what happens to a message and when: tables 1 to 3, through the programming interface.
 
 _SEND = (
     ("send exchange issues", 5),
@@ -31,14 +50,14 @@ _CONTRADICTED = (
 )
 
 
-def run(seed: int) -> Iterator[Row]:  # noqa: ARG001 - nothing here is random
+def run_timelines(seed: int) -> Iterator[Row]:  # noqa: ARG001 - nothing here is random
     """Follow a polled and a notified message, then time single operations."""
     yield from _table_1()
     yield from _table_2()
     yield from _table_3()
 
 
-def pictures(seed: int) -> list[Scene]:  # noqa: ARG001 - nothing here is random
+def pictures_of_timelines(seed: int) -> list[Scene]:  # noqa: ARG001 - nothing here is random
     """Return the polled and the notified message of tables 1 and 2."""
     return [
         ping_scene("A message that node 1 polls for, and its answer", run_ping_pong(Style.POLLING)),
@@ -117,3 +136,57 @@ def _receive(*, sleeping: bool) -> int:
 
     time: int = run_programs(program).results[0]
     return time
+
+
+# E2: the three ping-pongs, and the same programs on machines without user-level notification.
+
+
+def run_trips(seed: int) -> Iterator[Row]:  # noqa: ARG001 - nothing here is random
+    """Time round trips."""
+    polled = [run_ping_pong(Style.POLLING, late=late).results[0] for late in range(21)]
+    yield within(
+        "E2",
+        "round trip, polling",
+        896,
+        sum(polled) / len(polled),
+        absolute=20,
+        note=f"ns; {min(polled)} or {max(polled)}: node A polls in step with its own send",
+    )
+    for style, published in ((Style.NOTIFIED, 916), (Style.THREADED, 921)):
+        ours = run_ping_pong(style).results[0]
+        yield within("E2", f"round trip, {style}", published, ours, absolute=1, note="ns")
+    trips = [
+        run_ping_pong(Style.NOTIFIED, kind).results[0] for kind in (ULN, USER_LEVEL_NIC, KERNEL_NIC)
+    ]
+    yield shape(
+        "E2",
+        "round trip with each kind of interface",
+        "figures 1, 2 and 7 without numbers",
+        ", ".join(f"{trip:,}" for trip in trips),
+        true=trips == sorted(trips),
+        tolerance="in this order",
+        note="ns; user-level notification, interrupt and signal, all in the system; a microsecond "
+        "for each operation of the system is the document's optimistic figure",
+    )
+
+
+def pictures_of_trips(seed: int) -> list[Scene | Bars]:  # noqa: ARG001 - nothing here is random
+    """Return figures 1 and 2: a message through the system; and all round trips."""
+    machines = (
+        ("all in the system", KERNEL_NIC),
+        ("interrupt and signal", USER_LEVEL_NIC),
+    )
+    polled = run_ping_pong(Style.POLLING).results[0]
+    bars = [
+        Bar("polled", polled, 896),
+        Bar("notified", run_ping_pong(Style.NOTIFIED).results[0], 916),
+    ]
+    bars.append(Bar("notified, receive thread", run_ping_pong(Style.THREADED).results[0], 921))
+    bars += [Bar(name, run_ping_pong(Style.NOTIFIED, kind).results[0]) for name, kind in machines]
+    return [
+        *(
+            ping_scene(f"There and back, {name}", run_ping_pong(Style.NOTIFIED, kind))
+            for name, kind in machines
+        ),
+        Bars("Round trips of a minimal message, on each kind of machine", "ns", tuple(bars)),
+    ]

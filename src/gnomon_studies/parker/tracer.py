@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gnomon.analysis.raytracer.settings import Settings
-from gnomon.analysis.raytracer.supervisor import DirtRun
-from gnomon.analysis.raytracer.sweeps import compare_wakes, sweep_bricks, sweep_misses
+from gnomon.analysis.raytracer import DirtRun, Settings, compare_wakes, sweep_bricks, sweep_misses
 from gnomon.analysis.study import Row
-from gnomon.messaging.fitting import Parameter
+from gnomon.messaging import Parameter
 from gnomon_studies.verdicts import shape
 
 _MEASURED = "measured on this host"

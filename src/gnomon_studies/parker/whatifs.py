@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gnomon.analysis.study import Bar, Bars, Curve, Curves, Row
-from gnomon.messaging.cluster_model import OS_NIC, solve
-from gnomon.messaging.raytracer_model import (
+from gnomon.messaging import (
     DIRT_RESPONSE_PRINTED,
+    OS_NIC,
     BlockLaw,
     DirectResume,
     Dirt,
     best_edge,
     response_bytes,
+    solve,
 )
-from gnomon_studies.parker.needed import needed
+from gnomon_studies.parker.overheads import needed
 from gnomon_studies.verdicts import exact, within
 
 _NODES = (8, 16, 24, 32, 64, 128, 256)

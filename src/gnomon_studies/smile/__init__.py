@@ -9,10 +9,10 @@ STUDY = Study(
     title="Counters that follow remote accesses",
     document="Hockauf, Karl, Leberecht, Oberhuber, Wagner 1998, monitoring for DSM systems",
     experiments=(
-        Experiment("E1", "how long both programs run", f"{__name__}.runtime"),
-        Experiment("E2", "FFT: one page, counters x range", f"{__name__}.fft"),
-        Experiment("E3", "RADIX: one page, counters x range", f"{__name__}.radix"),
-        Experiment("E4", "how much the monitor writes", f"{__name__}.rates"),
-        Experiment("E5", "all that a node sends, not one page", f"{__name__}.nodes"),
+        Experiment("E1", "how long both programs run", f"{__name__}.totals:runtime"),
+        Experiment("E2", "FFT: one page, counters x range", f"{__name__}.pages:fft"),
+        Experiment("E3", "RADIX: one page, counters x range", f"{__name__}.pages:radix"),
+        Experiment("E4", "how much the monitor writes", f"{__name__}.totals:rates"),
+        Experiment("E5", "all that a node sends, not one page", f"{__name__}.totals:nodes"),
     ),
 )

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.locality.counters import CounterSetup
-from gnomon.analysis.locality.streams import MachineStream
+from gnomon import Command
+from gnomon.analysis.locality import CounterSetup, MachineStream
 from gnomon.analysis.study import Surface
-from gnomon.launch import Command
-from gnomon.machines.workloads import build, parse_workload
-from gnomon.sources.machine import MachineSource
+from gnomon.machines import build, parse_workload
+from gnomon.sources import simulator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.analysis.locality.model import Accesses
-    from gnomon.machines.program import Range
+    from gnomon.analysis.locality import Accesses
+    from gnomon.machines import Range
 
 MACHINE = "smile-4"
 PAGE = 4096
@@ -65,7 +64,7 @@ class Trace:
 def trace(workload: str, seed: int, *words: str) -> Trace:
     """Run a program on the machine and keep what leaves its nodes."""
     argv = (f"workload:{workload}", *(words or _WORDS[workload]))
-    stream = MachineStream(MachineSource(MACHINE, seed=seed + 1), Command(argv))
+    stream = MachineStream(simulator(MACHINE, seed=seed + 1), Command(argv))
     parts = list(stream)
     joined = type(parts[0])(
         *(

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.machines.description import load_machine
-from gnomon.machines.execution import Execution, RunOptions
-from gnomon.machines.workloads import build
+from gnomon.machines import Execution, RunOptions, build, load_machine
 
 MACHINE = "smt-4"
 CORES = 4

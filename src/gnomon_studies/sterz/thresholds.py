@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gnomon.analysis.latency.edges import DEFAULT, parse_edges
-from gnomon.analysis.latency.model import Slice
-from gnomon.analysis.latency.sweeps import SweepOrder
-from gnomon.analysis.latency.threshold import histogram
-from gnomon.machines.loads import LoadRun
+from gnomon.analysis.latency import DEFAULT, Slice, SweepOrder, histogram, parse_edges
+from gnomon.machines import LoadRun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

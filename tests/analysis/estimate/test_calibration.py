@@ -9,7 +9,7 @@ import pytest
 
 import gnomon as gn
 from gnomon.errors import UsageError
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 BFS = ["workload:bfs", "size=512"]
 EVENTS = "instructions,cycles,branches,branch-misses,L1-dcache-load-misses"
@@ -27,17 +27,15 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             f"instructions,cycles,{events}",
             interval="1us",
             output=paths[-1],
-            source=MachineSource("laptop"),
+            on=MachineSource("laptop"),
         )
     return paths
 
 
 def _error(calibration: list[Path]) -> float:
     laptop = MachineSource("laptop")
-    state = gn.observe(
-        BFS, EVENTS, interval="1us", registers=1, calibration=calibration, source=laptop
-    )
-    truth = gn.observe(BFS, EVENTS, interval="1us", source=laptop)
+    state = gn.observe(BFS, EVENTS, interval="1us", registers=1, calibration=calibration, on=laptop)
+    truth = gn.observe(BFS, EVENTS, interval="1us", on=laptop)
     rows = min(len(state), len(truth)) - 1
     order = [truth.names.index(name) for name in state.readings.layout.events]
     true = np.column_stack([truth.readings.fixed, truth.readings.counts])[:rows, order]
@@ -54,14 +52,14 @@ def test_a_recording_without_a_counter_that_is_always_there_is_refused(
     tmp_path: Path, earlier: list[Path]
 ) -> None:
     path = tmp_path / "bare.gnomon"
-    gn.count(BFS, "branches", interval="1us", output=path, source=MachineSource("laptop"))
+    gn.count(BFS, "branches", interval="1us", output=path, on=MachineSource("laptop"))
     with pytest.raises(UsageError, match=r"bare\.gnomon' cannot calibrate: it lacks instructions"):
         _error([*earlier, path])
 
 
 def test_totals_alone_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "totals.gnomon"
-    gn.count(BFS, EVENTS, output=path, source=MachineSource("laptop"))
+    gn.count(BFS, EVENTS, output=path, on=MachineSource("laptop"))
     with pytest.raises(UsageError, match="it has totals, but no ticks to learn from"):
         _error([path])
 
@@ -73,7 +71,7 @@ def test_other_events_are_refused(tmp_path: Path) -> None:
         "instructions,cycles,dTLB-load-misses",
         interval="1us",
         output=path,
-        source=MachineSource("laptop"),
+        on=MachineSource("laptop"),
     )
     with pytest.raises(UsageError, match="is among the events to estimate"):
         _error([path])

@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.analysis.estimate.intake import Intake
 from gnomon.analysis.estimate.model import Layout
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Turn
 
 LAYOUT = Layout(("a", "b"), ("clock",), ((0,), (1,)))

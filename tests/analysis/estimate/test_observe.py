@@ -17,9 +17,9 @@ from gnomon.analysis.estimate.metrics import metrics_of
 from gnomon.analysis.estimate.state import State
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording import Recording
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Turn
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 EVENTS = "branches,branch-misses,L1-dcache-loads,cache-misses,dTLB-load-misses,page-faults"
 WORK = ["workload:bfs", "size=1024"]
@@ -29,7 +29,7 @@ def _observe(tmp_path: Path | None = None, **options: Any) -> State:
     settings: dict[str, Any] = {
         "interval": "2us",
         "registers": 2,
-        "source": MachineSource("laptop"),
+        "on": MachineSource("laptop"),
     }
     output = None if tmp_path is None else tmp_path / "state"
     return gn.observe(WORK, EVENTS, output=output, **(settings | options))
@@ -38,7 +38,7 @@ def _observe(tmp_path: Path | None = None, **options: Any) -> State:
 def _truth() -> dict[str, float]:
     source = MachineSource("laptop")
     wide = MachineSource("laptop", pmu=replace(source.pmu, general=32, uncore=32))
-    found = gn.count(Command(tuple(WORK)), f"instructions,cycles,{EVENTS}", source=wide)
+    found = gn.count(Command(tuple(WORK)), f"instructions,cycles,{EVENTS}", on=wide)
     return {line.event: float(line.value or 0) for line in found.counts}
 
 
@@ -137,9 +137,9 @@ def test_metrics_have_intervals() -> None:
 
 def test_one_event_and_more_sets_than_ticks() -> None:
     source = MachineSource("laptop")
-    one = gn.observe(WORK, "branches", source=source, interval="5us")
+    one = gn.observe(WORK, "branches", on=source, interval="5us")
     assert one["branches"].measured
-    few = gn.observe(WORK, EVENTS, source=source, registers=1, interval="40us")
+    few = gn.observe(WORK, EVENTS, on=source, registers=1, interval="40us")
     assert len(few) < len(few.readings.layout.sets) + 2
     unread = [line for line in few.lines if line.total is None]
     assert all(line.share == 0 for line in unread)
@@ -158,7 +158,7 @@ def test_weights_are_of_events_or_metrics_that_take_turns() -> None:
 
 def test_a_valgrind_source_has_no_turns() -> None:
     with pytest.raises(UsageError, match="valgrind counts whole runs only"):
-        gn.observe(["true"], "valgrind::Ir,valgrind::Dr", source="valgrind")
+        gn.observe(["true"], "valgrind::Ir,valgrind::Dr", on="valgrind")
 
 
 def _with_turns(

@@ -6,9 +6,9 @@ import pytest
 
 from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.errors import NotSupportedError, UsageError
-from gnomon.events.model import Request
-from gnomon.sources.machine import MachineSource
-from gnomon.sources.perf import PerfSource
+from gnomon.events.event import Request
+from gnomon.sources.machine.source import MachineSource
+from gnomon.sources.perf.source import PerfSource
 
 
 def _all(source: MachineSource) -> list[Request]:

@@ -16,7 +16,7 @@ from gnomon.analysis.latency.samples import LoadSample, sample_histogram
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.description import load_machine
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.sampling import Sampling
 
 FAR = (
@@ -161,7 +161,7 @@ def true_shares(result: LatencyResult, loads: Counter[int]) -> list[float]:
 @pytest.mark.parametrize("samples", [False, True])
 def test_local_and_remote_memory_are_found_on_a_ring(samples: bool) -> None:
     words = tuple(word.replace("=40000", "=120000") if samples else word for word in FAR)
-    result = latency(words, EDGES, source=MachineSource("ring-4"), samples=samples)
+    result = latency(words, EDGES, on=MachineSource("ring-4"), samples=samples)
     named = highest(result)
     local, one, two = (
         named[name] for name in ("local memory", "memory one hop away", "memory two hops away")
@@ -178,7 +178,7 @@ def test_local_and_remote_memory_are_found_on_a_ring(samples: bool) -> None:
 
 
 def test_remote_memory_is_one_hop_away_on_a_fully_connected_machine() -> None:
-    result = latency(FAR, EDGES, source=MachineSource("haswell-ex-4s"))
+    result = latency(FAR, EDGES, on=MachineSource("haswell-ex-4s"))
     named = highest(result)
     assert (named["local memory"].low, named["memory one hop away"].low) == (190, 290)
     assert not any("two hops" in each.name for each in result.references)
@@ -191,7 +191,7 @@ def test_a_recording_gives_the_same_histogram_again(tmp_path: Path) -> None:
     source = MachineSource("ring-4")
     path = tmp_path / "run"
     words = ["signal:loads", "duration=2s", "phases=fast"]
-    first = latency(words, "3,10,50,200,300", source=source, output=path)
+    first = latency(words, "3,10,50,200,300", on=source, output=path)
     again = latency_of(path)
     assert again.bins == first.bins
     assert again.edges == first.edges
@@ -206,7 +206,7 @@ def test_a_recording_gives_the_same_histogram_again(tmp_path: Path) -> None:
 def test_samples_are_recorded_too(tmp_path: Path) -> None:
     path = tmp_path / "run"
     first = latency(
-        ["workload:chase"], "3,10,100", source=MachineSource("ring-4"), samples=True, output=path
+        ["workload:chase"], "3,10,100", on=MachineSource("ring-4"), samples=True, output=path
     )
     again = latency_of(path, "3,10,100")
     assert again.mode is Mode.SAMPLES
@@ -215,18 +215,18 @@ def test_samples_are_recorded_too(tmp_path: Path) -> None:
 
 def test_loads_beyond_the_last_edge_are_warned_of() -> None:
     target = Command(("signal:loads", "rate=1M", "duration=1s"))
-    short = latency(target, "3,10,100", source=MachineSource("ring-4"))
+    short = latency(target, "3,10,100", on=MachineSource("ring-4"))
     assert any("beyond the last edge" in text for text in short.warnings)
-    long = latency(target, "3,10,100,500", source=MachineSource("ring-4"))
+    long = latency(target, "3,10,100,500", on=MachineSource("ring-4"))
     assert not any("beyond the last edge" in text for text in long.warnings)
 
 
 def test_the_same_seed_gives_the_same_histogram() -> None:
     words = ["workload:random", "accesses=3000"]
-    one, two = (latency(words, "3,50,200", source=MachineSource("ring-4", seed=3)) for _ in "ab")
+    one, two = (latency(words, "3,50,200", on=MachineSource("ring-4", seed=3)) for _ in "ab")
     assert one.bins == two.bins
 
 
 def test_a_program_that_ends_too_soon_is_an_error() -> None:
     with pytest.raises(GnomonError, match="let it run longer"):
-        latency(["workload:chase", "size=128"], source=MachineSource("ring-4"))
+        latency(["workload:chase", "size=128"], on=MachineSource("ring-4"))

@@ -21,7 +21,7 @@ from gnomon.analysis.links.simulated import SimulatedLoader
 from gnomon.analysis.links.topology import disagreements, machine_topology, with_measured
 from gnomon.errors import UsageError
 from gnomon.machines import Node, load_machine
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 from gnomon.stress.streams import Stream
 
 GIB = 2**30

@@ -18,7 +18,7 @@ from gnomon.analysis.links.graph import (
 )
 from gnomon.analysis.links.reconstruct import reconstruct
 from gnomon.errors import UsageError
-from gnomon.machines.model import Link
+from gnomon.machines.machine import Link
 
 from .noisy import LINK_NS, LINK_RATE, MEMORY, noisy, shuffled
 

@@ -26,7 +26,7 @@ from gnomon.analysis.locality.samples import SampledStream
 from gnomon.analysis.locality.streams import Scope
 from gnomon.analysis.locality.watched import parse_range
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.launch import Command
 from gnomon.sources.base import Process
 from gnomon.sources.measure import Stopper

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from gnomon import _native
-from gnomon.analysis.notify.bench import SIZES
-from gnomon.analysis.notify.fits import fit_curve, fit_hockney
-from gnomon.analysis.notify.model import Bench, Measured, Regime, Row, Timing
-from gnomon.analysis.notify.passes import Passes, times_over_sizes
-from gnomon.analysis.notify.pieces import best_pieces, predict
+from gnomon.analysis.notify.fits import best_pieces, fit_curve, fit_hockney, predict
+from gnomon.analysis.notify.measure import SIZES
+from gnomon.analysis.notify.result import Bench, Measured, Regime, Row, Timing
+from gnomon.analysis.notify.statistics import Passes, times_over_sizes
 from gnomon.messaging.host import Histogram, What
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.notify import passes_lines
 
 X = np.array(SIZES, dtype=np.float64)

@@ -9,21 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gnomon.analysis.notify.conditions import places, watching
 from gnomon.analysis.notify.costs import message_costs
 from gnomon.analysis.notify.interference import Beside, Costs, break_even_of, recommend
 from gnomon.analysis.notify.interference import _rows as rows_of
-from gnomon.analysis.notify.model import Bench, LeftOut, Measured, Regime, Row, Timing
 from gnomon.analysis.notify.order import hidden_text, orders_of
-from gnomon.analysis.notify.places import places
-from gnomon.analysis.notify.quiet import watching
+from gnomon.analysis.notify.result import Bench, LeftOut, Measured, Regime, Row, Timing
 from gnomon.analysis.notify.statistics import difference, median_interval
 from gnomon.analysis.prediction import measured_ways, predict
 from gnomon.analysis.prediction.application import Application
-from gnomon.analysis.prediction.quantity import Quantity
+from gnomon.analysis.prediction.ways import Quantity
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging.host import Histogram, What
 from gnomon.messaging.host import Interference as Round
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.notify import HEADINGS, bench_as_json, print_bench, row_cells
 from gnomon.views.report.notify import _steps as drawn_steps
 

@@ -10,7 +10,7 @@ import pytest
 import gnomon as gn
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording import EventInfo, Provenance, Reading, RunInfo, Status
-from gnomon.sources.perf.footprint import RSS
+from gnomon.sources.abilities import RSS
 
 START = 5_000_000_000
 TICK = 10_000_000

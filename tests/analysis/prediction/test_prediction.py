@@ -15,7 +15,7 @@ from gnomon.analysis.prediction import (
     predict,
     read_application,
 )
-from gnomon.analysis.prediction.predict import solve_for
+from gnomon.analysis.prediction.prediction import solve_for
 from gnomon.errors import UsageError
 from gnomon.messaging.cluster_model import Saturation
 

@@ -9,10 +9,10 @@ from random import Random
 from typing import Self
 
 from gnomon.errors import UnknownEventError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.events.planner import Plan, Pmu, plan
-from gnomon.recording.model import Provenance, Reading, Status
-from gnomon.sources.base import Availability, Snapshot, Target, Verdict
+from gnomon.recording.contents import Provenance, Reading, Status
+from gnomon.sources.base import Availability, Capabilities, Snapshot, Target, Verdict
 
 COUNTERS = 4
 
@@ -69,7 +69,7 @@ class FakeSource:
     """Counts any number of events, four at a time, with values from a function."""
 
     name = "fake"
-    simulated = False
+    capabilities = Capabilities()
 
     def __init__(self, events: int, values: Callable[[str, Random], int]) -> None:
         self._events = [Event(f"event-{i}", f"what {i} counts") for i in range(events)]

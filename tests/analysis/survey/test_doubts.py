@@ -10,7 +10,7 @@ import pytest
 from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.result import RunKey
-from gnomon.recording.model import Provenance, RunInfo, Status
+from gnomon.recording.contents import Provenance, RunInfo, Status
 
 PERF = ("perf task-clock,a,b", "perf task-clock,c")
 MS = 10**6

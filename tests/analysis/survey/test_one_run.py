@@ -10,9 +10,9 @@ import pytest
 
 import gnomon as gn
 from gnomon.analysis.survey import survey
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Command
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 
 CASES = (
     pytest.param("laptop", "20us", ["workload:ramp-compute"], id="ramp-compute"),
@@ -28,7 +28,7 @@ def _truth(machine: str, command: list[str], events: list[str]) -> dict[str, flo
     source = MachineSource(machine)
     pmu = replace(source.pmu, general=63, uncore=63, same_modes=False)
     wide = MachineSource(machine, pmu=pmu)
-    counted = gn.count(Command(tuple(command)), ",".join(events), source=wide)
+    counted = gn.count(Command(tuple(command)), ",".join(events), on=wide)
     return {line.event: float(line.value or 0.0) for line in counted.counts}
 
 
@@ -38,7 +38,7 @@ def _linear(machine: str, interval: str, command: list[str]) -> dict[str, float]
     state = gn.observe(
         command,
         "all",
-        source=source,
+        on=source,
         interval=interval,
         order="shuffled",
         model="linear-scaling",

@@ -35,9 +35,8 @@ def _survey(
         ["program"],
         output=path,
         repeat=repeat,
-        valgrind=False,
         on_progress=on_progress,
-        find=lambda _: source,
+        on=source,
     )
 
 
@@ -67,7 +66,7 @@ def test_an_interrupted_survey_ends_with_the_same_readings(
     cut = _survey(folder / "cut", source, interrupt_at=at)
     assert not cut.complete
     assert len(cut.runs) == at
-    rest = resume(folder / "cut", find=lambda _: source)
+    rest = resume(folder / "cut", on=source)
     assert rest.complete
     assert _readings(folder / "cut") == _readings(folder / "whole")
 
@@ -75,13 +74,13 @@ def test_an_interrupted_survey_ends_with_the_same_readings(
 def test_resuming_a_finished_survey_changes_nothing(tmp_path: Path) -> None:
     source = FakeSource(8, _steady)
     before = _survey(tmp_path / "s", source)
-    after = resume(tmp_path / "s", find=lambda _: source)
+    after = resume(tmp_path / "s", on=source)
     assert after.runs == before.runs
 
 
 def test_what_is_no_survey_cannot_be_resumed(tmp_path: Path) -> None:
     from gnomon.recording import RecordingWriter
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
 
     RecordingWriter(tmp_path / "r", Provenance("perf")).close()
     with pytest.raises(RecordingError, match="no survey"):
@@ -141,9 +140,8 @@ def test_one_run_counts_everything_at_once(tmp_path: Path) -> None:
         ["program"],
         output=tmp_path / "s",
         repeat=1,
-        valgrind=False,
         one_run=True,
-        find=lambda _: source,
+        on=source,
     )
     assert result.one_run
     assert len(result.runs) == 1
@@ -156,8 +154,7 @@ def test_asked_events_are_the_only_ones(tmp_path: Path) -> None:
         ["program"],
         "event-7,event-9",
         output=tmp_path / "s",
-        valgrind=False,
-        find=lambda _: source,
+        on=source,
     )
     assert {each.event for each in result.rows} == {"event-0", "event-7", "event-9"}
 
@@ -171,4 +168,26 @@ def test_no_run_makes_no_survey(tmp_path: Path, repeat: int) -> None:
 
 def test_a_workload_needs_a_machine(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--on"):
-        survey(["workload:triad"], output=tmp_path / "s", find=lambda _: FakeSource(4, _steady))
+        survey(["workload:triad"], output=tmp_path / "s")
+
+
+def test_a_survey_from_before_is_shown_and_goes_on_under_the_old_names(tmp_path: Path) -> None:
+    def on_progress(progress: Progress) -> None:
+        if progress.done == 1:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "s.gnomon"
+    events = "page-faults,laptop::cycles,laptop::instructions"
+    survey(["true"], events, output=path, repeat=2, on="host,laptop", on_progress=on_progress)
+    header = path / "header.toml"
+    text = header.read_text().replace('"host, laptop"', '"perf, machine:laptop"')
+    text = text.replace('"host ', '"perf ').replace('"laptop ', '"machine:laptop ')
+    text = text.replace('source = "host"', 'source = "perf"')
+    header.write_text(text.replace('source = "laptop"', 'source = "machine:laptop"'))
+    done = resume(path)
+    assert done.complete
+    assert set(done.origins) == {"perf", "machine:laptop"}
+    assert done["laptop::cycles"].simulated
+    assert done.elapsed == sum(r.end - r.start for r in done.runs if r.batch == 0) / 2
+    titles = {source.name: source.title for source in done.sources}
+    assert titles["machine:laptop"] == "the SIMULATED machine laptop"

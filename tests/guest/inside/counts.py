@@ -15,14 +15,14 @@ from typing import Any
 
 from gnomon import _native, count
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Group, Request
-from gnomon.events.registers import Virtual64
+from gnomon.events.event import Group, Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
+from gnomon.machines.pmu.bank import Virtual64
 from gnomon.sources.base import Command, Process, Target, Thread
+from gnomon.sources.event_spec import event_spec
 from gnomon.sources.pace import steady
-from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.attr import event_spec
+from gnomon.sources.perf.source import PerfSource
 
 from .report import params
 from .sections import run_sections
@@ -85,7 +85,7 @@ def _by_source(times: int) -> int:
 
 
 def _by_set(times: int) -> int:
-    with EventSet("instructions:u", source=source) as events:
+    with EventSet("instructions:u", on=source) as events:
         events.start()
         _native.known_loop(times)
         value = events.stop()["instructions:u"]
@@ -169,7 +169,7 @@ def exact_set() -> dict[str, Any]:
 
 
 def _set(events: tuple[str, ...], times: int, *, multiplex: bool = False) -> dict[str, Any]:
-    with EventSet(events, source=source, multiplex=multiplex) as counters:
+    with EventSet(events, on=source, multiplex=multiplex) as counters:
         counters.start()
         _native.known_loop(times)
         counters.stop()

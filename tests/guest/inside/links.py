@@ -12,10 +12,9 @@ import numpy as np
 import gnomon as gn
 from gnomon.analysis.links.graph import Matrices
 from gnomon.analysis.links.topology import host_topology, with_measured
-from gnomon.stress.channels import Channel
-from gnomon.stress.generators import HostLoader
+from gnomon.stress.host_loader import HostLoader
 from gnomon.stress.memory import Buffer
-from gnomon.stress.nodes import read_nodes
+from gnomon.stress.nodes import Channel, read_nodes
 from gnomon.stress.streams import Stream
 from gnomon.views.links import topology_as_json
 

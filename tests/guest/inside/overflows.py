@@ -14,14 +14,14 @@ from typing import Any
 
 from gnomon import _native
 from gnomon.errors import NotSupportedError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow
 from gnomon.sources.base import Thread
-from gnomon.sources.perf import PerfSource
-from gnomon.sources.perf.attr import event_spec
+from gnomon.sources.event_spec import event_spec
 from gnomon.sources.perf.sampling import sample_spec
+from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import Sampling
 
 from .report import params
@@ -112,7 +112,7 @@ def _both_lengths(event: str, threshold: int, times: int) -> dict[str, list[dict
 
 
 def _overflow(event: str, threshold: int, times: int) -> dict[str, Any]:
-    with EventSet(EVENTS, source=source) as counters:
+    with EventSet(EVENTS, on=source) as counters:
         counters.on_overflow(event, threshold)
         counters.start()
         _native.known_loop(times)
@@ -129,7 +129,7 @@ def _overflow(event: str, threshold: int, times: int) -> dict[str, Any]:
 def handled() -> dict[str, Any]:
     """A set whose overflows go to a handler."""
     reports: list[Overflow] = []
-    with EventSet(EVENTS, source=source) as counters:
+    with EventSet(EVENTS, on=source) as counters:
         counters.on_overflow("cycles:u", PERIOD, reports.append)
         counters.start()
         _native.known_loop(TIMES)
@@ -150,7 +150,7 @@ def no_counter_left() -> dict[str, Any]:
 
 
 def _crowded(*, multiplex: bool) -> dict[str, Any]:
-    with EventSet(("cycles:u", *SEVEN), source=source, multiplex=multiplex) as counters:
+    with EventSet(("cycles:u", *SEVEN), on=source, multiplex=multiplex) as counters:
         counters.on_overflow("cycles:u", LONG_PERIOD)
         counters.start()
         _native.known_loop(LONG_TIMES)

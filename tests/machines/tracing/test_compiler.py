@@ -15,8 +15,8 @@ from gnomon import _native
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.operations import Code
 from gnomon.machines.tracing import is_traced_binary, trace
-from gnomon.machines.tracing.binary import check_traced, read_binary
 from gnomon.machines.tracing.compiler import compiler_command
+from gnomon.machines.tracing.traced import check_traced, read_binary
 
 from .conftest import Compile
 from .running import run

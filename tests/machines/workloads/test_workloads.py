@@ -17,7 +17,7 @@ from gnomon.events.tomlfile import DefinitionError, parse_definitions
 from gnomon.machines.description import load_machine
 from gnomon.machines.execution import Execution
 from gnomon.machines.lowering import TEXT_BYTES
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 from gnomon.machines.operations import Code, drained
 from gnomon.machines.program import Observed, Program
 from gnomon.machines.workloads import build, describe, parse_workload, workload_names

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status
 from gnomon.recording.importers import import_file
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
 
 DATA = Path(__file__).parent / "data"
 COUNTED, NOT_COUNTED = Status.COUNTED, Status.NOT_COUNTED

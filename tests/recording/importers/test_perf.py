@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status
 from gnomon.recording.importers import import_file
 from gnomon.recording.importers.draft import ImportedData
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status
 
 DATA = Path(__file__).parent / "data"
 COUNTED, SCALED = Status.COUNTED, Status.SCALED

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.recording.contents import Status
 from gnomon.recording.importers import import_file
-from gnomon.recording.model import Status
 
 EVENTS = ("task-clock", "page-faults", "context-switches")
 

@@ -12,7 +12,7 @@ from gnomon.analysis.compare.result import (
     Sample,
     Verdict,
 )
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.result import Interval
 
 _VERDICTS = tuple(Verdict)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gnomon.analysis.survey.result import Fold, SurveyResult, SurveyRow
-from gnomon.recording.model import Provenance, RunInfo, Status
+from gnomon.analysis.survey.result import Fold, SurveyResult, SurveyRow, SurveySource
+from gnomon.recording.contents import Provenance, RunInfo, Status
 from gnomon.result import Interval
 
 _FOLDS = (Fold.ZERO, Fold.CONSTANT, Fold.SAME, Fold.NOISY, Fold.MISSING)
@@ -28,7 +28,7 @@ def _row(number: int, shown: int, text: str = "") -> SurveyRow:
         spread=None if missing else 0.01 * (number % 9),
         unit="ns" if number % 3 == 0 else "B" if number % 3 == 1 else "",
         status=status,
-        origin="machine:laptop" if number % 5 == 4 else "perf",
+        origin="laptop" if number % 5 == 4 else "host",
         simulated=number % 5 == 4,
         share=number / (100 + number) if number % 2 and fold is None else None,
         basis="10 ns each" if number % 2 else "",
@@ -44,10 +44,10 @@ def _row(number: int, shown: int, text: str = "") -> SurveyRow:
 def _of(rows: tuple[SurveyRow, ...], runs: int, text: str = "") -> SurveyResult:
     infos = tuple(RunInfo(i, 0, i * 10**9, i * 10**9 + 10**8 + i * 10**6, 0) for i in range(runs))
     origin = Provenance(
-        "perf",
+        "host",
         command=(text or "./program", text or "argument"),
         host=text or "box",
-        plan=("perf event",),
+        plan=("host event",),
         repeat=12,
         environment={"A": text},
     )
@@ -57,6 +57,10 @@ def _of(rows: tuple[SurveyRow, ...], runs: int, text: str = "") -> SurveyResult:
         12,
         text or "program-survey.gnomon",
         elapsed=1.05e8 if infos else None,
+        sources=(
+            SurveySource("host", "host", text or "the kernel and the hardware (perf)"),
+            SurveySource("laptop", text or "laptop", "the SIMULATED machine laptop", own_time=True),
+        ),
         provenance=origin,
         warnings=(text or "a warning",),
     )

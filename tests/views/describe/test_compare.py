@@ -11,11 +11,11 @@ from tests.results.cases import compare as cases
 
 from gnomon.analysis.compare import Comparison, compare_tables
 from gnomon.analysis.runs import RunTable
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 from gnomon.views.blocks import Table, Tone
 from gnomon.views.show import blocks, show
 
-ORIGIN = Provenance("machine", simulated=True, command=("./x",), machine="toy")
+ORIGIN = Provenance("toy", simulated=True, command=("./x",), machine="toy")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_changes_come_first_and_the_rest_is_folded(comparison: Comparison) -> No
     text = _shown(comparison)
     lines = text.splitlines()
     assert lines[0] == "SIMULATED 2 of 4 events changed from A to B"
-    assert lines[1] == "A: ./x: counted by machine on toy, SIMULATED, 6 runs"
+    assert lines[1] == "A: ./x: counted by toy, SIMULATED, 6 runs"
     at = next(i for i, line in enumerate(lines) if line.startswith("event "))
     assert [line.split()[0] for line in lines[at + 1 : at + 3]] == ["much", "zero"]
     assert "12× more" in text

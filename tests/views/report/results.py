@@ -9,7 +9,7 @@ import numpy as np
 from gnomon.analysis.phases import PhaseSeries, PhasesResult, phases
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.scaling import Scaling, scale_table
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 
 
 def scale_result() -> Scaling:

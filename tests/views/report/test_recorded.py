@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gnomon as gn
-from gnomon.sources.machine import MachineSource
+from gnomon.sources.machine.source import MachineSource
 from gnomon.views.report.assemble import report_page
 
 
@@ -19,7 +19,7 @@ def test_a_recording_over_a_parameter_shows_growth_and_no_totals(tmp_path: Path)
     place = tmp_path / "grid.gnomon"
     command = ["workload:strided-sum", "size={n}"]
     sizes = {"n": [16, 32, 64, 128, 256]}
-    gn.scale(command, sizes, "cycles", repeat=1, output=place, source=MachineSource("smt-4"))
+    gn.scale(command, sizes, "cycles", repeat=1, output=place, on=MachineSource("smt-4"))
     titles = _titles(place)
     assert titles[0] == "What grows"
     assert "Totals" not in titles

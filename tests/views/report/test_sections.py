@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.views.report.assemble import (
     page_of,
     phases_page,

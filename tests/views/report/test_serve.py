@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from gnomon.recording import RecordingWriter
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 
 def _add_run(writer: RecordingWriter, run: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gnomon.analysis.campaign import Outcome, Task, carry_out, prepare
 from gnomon.analysis.runs import RunTable, tabulate
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import Provenance, Reading, RunInfo
+from gnomon.recording.contents import Provenance, Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.units import parse_duration
 
@@ -34,7 +34,7 @@ def measure_both(
     output: str | os.PathLike[str] | None,
     overwrite: bool,
     timeout: str | float | None,
-    source: Source | None,
+    source: Source,
     on_run: Callable[[RunInfo], None] | None,
 ) -> tuple[tuple[RunTable, RunTable], bool]:
     """Return a table for each command, and whether it was interrupted."""

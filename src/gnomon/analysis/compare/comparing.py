@@ -12,8 +12,9 @@ from gnomon.analysis.compare.result import Comparison, EventComparison, Verdict
 from gnomon.analysis.runs import RunTable, table_of, without_failures
 from gnomon.analysis.stats.methods import Correction, Test
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import Provenance, RunInfo
+from gnomon.recording.contents import Provenance, RunInfo
 from gnomon.sources.base import Command, Source
+from gnomon.sources.registry import kind_of, recorded_by, source
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
@@ -34,7 +35,7 @@ def compare(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     timeout: str | float | None = None,
-    source: Source | None = None,
+    on: Source | str | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> Comparison:
     """Say for every event how much b differs from a, and whether that is more than chance.
@@ -58,7 +59,7 @@ def compare(
             output=output,
             overwrite=overwrite,
             timeout=timeout,
-            source=source,
+            source=source(on),
             on_run=on_run,
         )
         return compare_tables(*tables, method, anyway=anyway, interrupted=interrupted)
@@ -195,16 +196,17 @@ def _places(table: RunTable) -> dict[str, int]:
 
 def _origins(a: Provenance, b: Provenance, *, anyway: bool) -> Iterator[str]:
     """Refuse what cannot be compared, and yield a warning for what should be looked at."""
+    one, other = recorded_by(a), recorded_by(b)
     if a.simulated != b.simulated:
         yield _refuse("one is simulated and the other measured", anyway)
-    elif a.source != b.source:
-        yield _refuse(f"A was counted by {a.source} and B by {b.source}", anyway)
-    elif a.simulated and a.machine != b.machine:
+    elif a.simulated and a.machine != b.machine and kind_of(a.source) == kind_of(b.source):
         yield f"the machines differ: A is {a.machine or 'unknown'}, B is {b.machine or 'unknown'}"
+    elif one != other:
+        yield _refuse(f"A was counted by {one} and B by {other}", anyway)
     pairs = (("CPU", a.cpu, b.cpu), ("host", a.host, b.host), ("kernel", a.kernel, b.kernel))
-    for what, one, other in pairs:
-        if one and other and one != other and not (a.simulated and b.simulated):
-            yield f"the {what} differs: A ran on {one}, B on {other}"
+    for what, first, second in pairs:
+        if first and second and first != second and not (a.simulated and b.simulated):
+            yield f"the {what} differs: A ran on {first}, B on {second}"
 
 
 def _refuse(why: str, anyway: bool) -> str:

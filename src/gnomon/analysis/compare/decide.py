@@ -23,7 +23,7 @@ from gnomon.analysis.stats.multiplicity import corrected
 from gnomon.analysis.stats.power import runs_needed
 from gnomon.analysis.stats.ratio import ratio_intervals
 from gnomon.analysis.stats.two_samples import run_test, welch
-from gnomon.recording.model import EventInfo
+from gnomon.recording.contents import EventInfo
 from gnomon.result import Interval
 
 Array = NDArray[np.float64]

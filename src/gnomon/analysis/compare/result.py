@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from gnomon.analysis.stats.methods import Correction, Test
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.result import Interval, Result, Simulated, derived
 
 

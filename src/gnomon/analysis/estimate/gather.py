@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.analysis.estimate.intake import Intake
 from gnomon.analysis.estimate.model import Estimates, Readings, Tick
 from gnomon.analysis.estimate.totals import run_totals
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from gnomon.analysis.estimate.model import Layout, Tick
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gnomon.recording.model import Reading
+    from gnomon.recording.contents import Reading
     from gnomon.sources.base import Turn
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, load_metrics
+from gnomon.sources.base import HasPresets
+from gnomon.sources.registry import capabilities, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Estimates, Flags, Layout, Tick
     from gnomon.analysis.estimate.state import State
     from gnomon.events.presets import PresetTable
-    from gnomon.recording.model import EventInfo, Provenance
+    from gnomon.recording.contents import EventInfo, Provenance
 
 Cells = tuple[float | None, ...]
 
@@ -120,14 +122,10 @@ def bound_metrics(
 def _presets(origin: Provenance) -> PresetTable:
     from gnomon.events.presets import load_presets
 
-    if origin.source == "machine" and origin.machine:
-        from gnomon.errors import GnomonError
-        from gnomon.sources.machine import MachineSource
-
-        try:
-            return MachineSource(origin.machine).preset_table()
-        except GnomonError:  # a recording of a machine that is not here
-            pass
+    if capabilities(origin.source).presets:
+        source = source_of(origin)
+        if isinstance(source, HasPresets):
+            return source.preset_table()
     return load_presets()
 
 

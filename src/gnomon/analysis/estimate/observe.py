@@ -26,13 +26,13 @@ from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.analysis.estimate.state import State
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.model import Request
+from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.model import RunInfo
-from gnomon.sources import find_source
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
 from gnomon.sources.measure import Stopper, event_infos
 from gnomon.sources.pace import steady
+from gnomon.sources.registry import source as chosen_source
 from gnomon.units import parse_duration, utc_now
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Layout, Model, Tick
     from gnomon.analysis.estimate.schedule import Order
     from gnomon.events.metrics import BoundMetric
-    from gnomon.recording.model import EventInfo, Provenance
+    from gnomon.recording.contents import EventInfo, Provenance
     from gnomon.sources.base import Rotation, Source, Target, Turn
 
 INTERVAL = "20ms"
@@ -102,7 +102,7 @@ def observe(
     seed: int = 1,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    source: Source | str | None = None,
+    on: Source | str | None = None,
     on_tick: OnTick | None = None,
     keep: bool = True,
 ) -> State:
@@ -119,7 +119,7 @@ def observe(
     without `keep` that is all there is, and what is returned has no ticks: a run may last for days.
     """
     target = as_target(command)
-    source = find_source(source or "perf") if source is None or isinstance(source, str) else source
+    source = chosen_source(on)
     step = tick_length(interval, source)
     limit = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
     sets = countable_sets(source, _plan(source, events, always, registers), target, registers)
@@ -150,7 +150,7 @@ def observe(
             writer = stack.enter_context(
                 RecordingWriter(output, provenance, infos, overwrite=overwrite)
             )
-        real_time = not source.simulated and on_tick is None
+        real_time = not source.capabilities.own_time and on_tick is None
         gathered = Gatherer(
             sets.layout,
             chosen,
@@ -336,7 +336,7 @@ def follow(
 
 def _cost(gathered: Gatherer, run: RunInfo, source: Source) -> float | None:
     """Return the share of a CPU that we took; simulated time is not ours to compare with."""
-    if source.simulated or run.end <= run.start:
+    if source.capabilities.own_time or run.end <= run.start:
         return None
     return gathered.taken / ((run.end - run.start) / 1e9)
 
@@ -344,7 +344,7 @@ def _cost(gathered: Gatherer, run: RunInfo, source: Source) -> float | None:
 def tick_length(interval: str | int | None, source: Source) -> int:
     """Return the length of a tick in ns."""
     if interval is None:
-        interval = SIMULATED_INTERVAL if source.simulated else INTERVAL
+        interval = SIMULATED_INTERVAL if source.capabilities.own_time else INTERVAL
     return parse_duration(interval) if isinstance(interval, str) else interval
 
 

@@ -15,7 +15,7 @@ from gnomon.analysis.estimate.totals import run_totals
 from gnomon.errors import UsageError
 from gnomon.events.syntax import split_items
 from gnomon.recording import Recording
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.model import Layout
 from gnomon.errors import GnomonError, NotSupportedError, UnknownEventError, UsageError
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 
 if TYPE_CHECKING:
     from gnomon.sources.base import Source

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.notebook import Shown
-from gnomon.recording.model import EventInfo, Provenance, RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Estimates, Readings

@@ -1,6 +1,6 @@
 """How long loads take: a histogram of latencies, from thresholds or from samples.
 
-result = gn.latency(["workload:random"], source=MachineSource("ring-4"))
+result = gn.latency(["workload:random"], on="ring-4")
 for peak in result.peaks:
     print(peak.name, peak.cycles, peak.share)
 """
@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon import lazy_names
 from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
 from gnomon.analysis.latency.model import (
     LatencyBin,
@@ -23,22 +24,28 @@ from gnomon.analysis.latency.model import (
     Slice,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import EventInfo, Provenance
+from gnomon.recording.contents import EventInfo, Provenance
 
 if TYPE_CHECKING:
     from gnomon.analysis.latency.measure import Measured
+    from gnomon.analysis.latency.sweeps import SweepOrder
+    from gnomon.analysis.latency.threshold import histogram
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Source, Target
 
 __all__ = [
+    "DEFAULT",
     "LatencyBin",
     "LatencyResult",
     "Mode",
     "Peak",
     "Reference",
     "Slice",
+    "SweepOrder",
+    "histogram",
     "latency",
     "latency_of",
+    "parse_edges",
     "result_of",
 ]
 
@@ -51,7 +58,7 @@ OnResult = Callable[[LatencyResult], None]
 
 
 def latency(
-    what: Any,
+    what: Any = None,
     edges: str | Sequence[int] = DEFAULT,
     *,
     samples: bool = False,
@@ -62,7 +69,8 @@ def latency(
     references: Sequence[Reference] | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    source: Source | None = None,
+    on: Source | str | None = None,
+    token_file: str | None = None,
     on_result: OnResult | None = None,
 ) -> LatencyResult:
     """Measure how long the loads of a program take.
@@ -70,21 +78,41 @@ def latency(
     `what` is a command as a list of words, or a target. `edges` bound the bins, in cycles. Without
     `samples` loads above each edge are counted in turns of `length`, 10 ms by default (10 us of
     simulated time); with it, every `period`-th load is sampled. `references` name the peaks;
-    without them those of a simulated machine are measured on it. `on_result` is shown what is
-    known so far, now and then.
+    without them those of a simulated machine are measured on it. `on` says where to measure, as
+    `--on` does; a probe, which proves who asks by the token in `token_file`, decides itself what it
+    measures. `on_result` is shown what is known so far, now and then.
     """
     from gnomon.analysis.estimate.observe import as_target
     from gnomon.analysis.latency.measure import count_sweeps, take_samples
-    from gnomon.sources import find_source
-    from gnomon.sources.latency import find_facility
+    from gnomon.sources.latency import StreamsLatency, find_facility
+    from gnomon.sources.registry import source as chosen_source
     from gnomon.units import parse_duration
 
-    target = as_target(what)
-    source = find_source("perf") if source is None else source
+    source = chosen_source(on, usual_seed=seed)
     bounds = parse_edges(edges) if isinstance(edges, str) else checked_edges(edges)
+    seconds = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
+    if isinstance(source, StreamsLatency):
+        if what is not None:
+            raise UsageError(f"{source.name} decides itself what it measures: name nothing else.")
+        if samples:
+            raise UsageError("a probe counts above thresholds: leave out --samples.")
+        from gnomon.analysis.latency.remote import watch_probe
+
+        step = SLICE if length is None else length
+        slice_ns = parse_duration(step, "slice") if isinstance(step, str) else step
+        return watch_probe(
+            source.stream(bounds, slice_ns, seed=seed, token_file=token_file),
+            duration=seconds,
+            references=references or (),
+            output=output,
+            overwrite=overwrite,
+            on_result=on_result,
+        )
+    if what is None:
+        raise UsageError("nothing to measure: give a command as a list of words, or a target.")
+    target = as_target(what)
     facility = find_facility(source)
     step = slice_length(length, source, target)
-    seconds = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
     known = _references(source, target, references)
     origin = replace(source.provenance(target), interval=None if samples else step)
     mode = Mode.SAMPLES if samples else Mode.THRESHOLDS
@@ -174,7 +202,9 @@ def slice_length(length: str | int | None, source: Source, target: Target) -> in
     from gnomon.units import parse_duration
 
     if length is None:
-        length = SIMULATED_SLICE if source.simulated and not _is_signal(target) else SLICE
+        length = (
+            SIMULATED_SLICE if source.capabilities.own_time and not _is_signal(target) else SLICE
+        )
     return parse_duration(length, "slice") if isinstance(length, str) else length
 
 
@@ -194,9 +224,9 @@ def _references(
 ) -> tuple[Reference, ...]:
     if references is not None:
         return tuple(references)
-    from gnomon.sources.machine import MachineSource
+    from gnomon.sources.simulated.simulator import Simulator
 
-    if not isinstance(source, MachineSource) or _is_signal(target):
+    if not isinstance(source, Simulator) or _is_signal(target):
         return ()
     from gnomon.analysis.latency.references import chased
 
@@ -303,3 +333,6 @@ def _blind(measured: Measured, origin: Provenance) -> tuple[str, ...]:
     from gnomon.sources.latency import blind_spots
 
     return blind_spots((info.name for info in measured.events), simulated=origin.simulated)
+
+
+__getattr__, _ = lazy_names(__name__, {"SweepOrder": "sweeps", "histogram": "threshold"})

@@ -11,7 +11,7 @@ from gnomon.analysis.latency.model import Slice
 from gnomon.analysis.latency.samples import LoadSample
 from gnomon.analysis.latency.sweeps import SweepOrder
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.recording.model import RunInfo, Sample
+from gnomon.recording.contents import RunInfo, Sample
 from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
 from gnomon.sources.data_source import UNKNOWN, decode
 from gnomon.sources.latency import threshold_of
@@ -22,7 +22,7 @@ from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.recording import RecordingWriter
-    from gnomon.recording.model import EventInfo, Reading
+    from gnomon.recording.contents import EventInfo, Reading
     from gnomon.sources.base import Source, Target
     from gnomon.sources.latency import Facility
     from gnomon.sources.sampling import SampleBatch, Sampler, Sampling
@@ -174,8 +174,8 @@ def take_samples(
         measured.interrupted = stopper.requested
         # The event's own time, which passes on a simulated machine as well.
         enabled, _, _ = sampler.totals(len(samplings) - 1)
-        start = 0 if source.simulated else limit.start
-        end = start + enabled if source.simulated else limit.clock()
+        start = 0 if source.capabilities.own_time else limit.start
+        end = start + enabled if source.capabilities.own_time else limit.clock()
         measured.run = RunInfo(0, 0, start, end, sampler.exit_status, started_at)
         if output is not None:
             output.add_run(measured.run)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gnomon.analysis.notebook import Shown
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 
 CONFIDENCE = 0.95
 

@@ -15,7 +15,7 @@ from gnomon.analysis.latency.model import Reference
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
 
 _ROUNDS = 4
 _TIMES = 8

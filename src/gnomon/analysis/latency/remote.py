@@ -13,20 +13,20 @@ from gnomon.analysis.latency import LatencyResult, OnResult, _Watcher, result_of
 from gnomon.analysis.latency.measure import Measured
 from gnomon.analysis.latency.model import Mode, Reference, Slice
 from gnomon.errors import GnomonError
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 from gnomon.sources.latency import blind_spots
 from gnomon.sources.measure import Stopper
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.recording import RecordingWriter
-    from gnomon.sources.remote.viewer import Viewer
+    from gnomon.sources.latency import LatencyStream, StreamedSlice
 
 EVENT = "mem-loads"
 
 
 def watch_probe(
-    viewer: Viewer,
+    viewer: LatencyStream,
     *,
     duration: float | None = None,
     references: Sequence[Reference] = (),
@@ -79,7 +79,7 @@ def watch_probe(
     return _result(viewer, measured, references)
 
 
-def _remarks(viewer: Viewer) -> list[str]:
+def _remarks(viewer: LatencyStream) -> list[str]:
     remarks = list(viewer.warnings)
     if viewer.reconnections:
         times = "once" if viewer.reconnections == 1 else f"{viewer.reconnections} times"
@@ -89,13 +89,15 @@ def _remarks(viewer: Viewer) -> list[str]:
     return remarks
 
 
-def _result(viewer: Viewer, measured: Measured, references: Sequence[Reference]) -> LatencyResult:
+def _result(
+    viewer: LatencyStream, measured: Measured, references: Sequence[Reference]
+) -> LatencyResult:
     origin = _provenance(viewer)
     blind = blind_spots((EVENT,), simulated=origin.simulated)
     return result_of(measured, viewer.edges, origin, Mode.THRESHOLDS, references, blind)
 
 
-def _provenance(viewer: Viewer) -> Provenance:
+def _provenance(viewer: LatencyStream) -> Provenance:
     from gnomon import __version__
 
     told = viewer.welcome
@@ -114,7 +116,9 @@ def _provenance(viewer: Viewer) -> Provenance:
     )
 
 
-def _writer(viewer: Viewer, output: str | os.PathLike[str], *, overwrite: bool) -> RecordingWriter:
+def _writer(
+    viewer: LatencyStream, output: str | os.PathLike[str], *, overwrite: bool
+) -> RecordingWriter:
     from gnomon.recording import RecordingWriter
 
     infos = [
@@ -124,7 +128,6 @@ def _writer(viewer: Viewer, output: str | os.PathLike[str], *, overwrite: bool) 
     return RecordingWriter(output, _provenance(viewer), infos, overwrite=overwrite)
 
 
-def _reading(row: tuple[int, int, int, int, int]) -> Reading:
-    _, when, edge, count, running = row
-    event = f"{EVENT}:ldlat={edge}"
-    return Reading(when, event, "system", count, running, running, Status.COUNTED)
+def _reading(row: StreamedSlice) -> Reading:
+    event = f"{EVENT}:ldlat={row.edge}"
+    return Reading(row.time, event, "system", row.loads, row.running, row.running, Status.COUNTED)

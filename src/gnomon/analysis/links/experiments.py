@@ -17,7 +17,7 @@ from gnomon.analysis.links.results import (
     Step,
 )
 from gnomon.errors import UsageError
-from gnomon.stress.channels import MOST_GENERATORS, Channel, check_most
+from gnomon.stress.nodes import MOST_GENERATORS, Channel, check_most
 
 SECONDS = 0.5
 REPEATS = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.machines.model import Link
+from gnomon.machines.machine import Link
 from gnomon.machines.routes import shortest_routes
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 
 Readings = dict[Channel, tuple[float, ...]]
 """Bytes a second that each generator of a channel reads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gnomon.analysis.links.experiments import Progress
 from gnomon.analysis.links.graph import Matrices
 from gnomon.analysis.links.loader import Loader, all_nodes, channels
-from gnomon.stress.channels import check_most
+from gnomon.stress.nodes import check_most
 
 MOST = 4
 """Generators a channel, when nothing else is said."""

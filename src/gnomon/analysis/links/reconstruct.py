@@ -18,7 +18,7 @@ import numpy as np
 from gnomon.analysis.links.graph import LinkGraph, Matrices, Memory
 from gnomon.analysis.links.rates import link_rates, memory_rates
 from gnomon.errors import UsageError
-from gnomon.machines.model import Link
+from gnomon.machines.machine import Link
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 
 
 @dataclass(frozen=True, slots=True)

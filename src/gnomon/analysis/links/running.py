@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.launch import Command, cannot_start, check_startable
-from gnomon.stress.channels import Channel
+from gnomon.stress.nodes import Channel
 
 if TYPE_CHECKING:
     from gnomon import _native
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.results import Level
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.machines.program import Range
 
 _LISTEN = 0.1  # seconds between looks at the generators
@@ -163,7 +163,7 @@ def _generator(machine: Machine, level: Level, number: int) -> tuple[_native.Fee
     """Return reads of a channel, line by line, resting between blocks below a duty of 1."""
     import numpy as np
 
-    from gnomon.machines.model import Placement
+    from gnomon.machines.machine import Placement
     from gnomon.machines.operations import OPERATION, Code, fixed_feed
     from gnomon.machines.program import Range
 

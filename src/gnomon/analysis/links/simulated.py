@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from gnomon.analysis.links.loader import Readings
 from gnomon.errors import UsageError
+from gnomon.machines.machine import Machine, Placement, Translation
 from gnomon.machines.memory import DEPENDENT, Kind, MemorySystem, Trace
-from gnomon.machines.model import Machine, Placement, Translation
-from gnomon.stress.channels import Channel, check_count
+from gnomon.stress.nodes import Channel, check_count
 from gnomon.stress.streams import Stream
 
 _WARM_NS = 10_000.0

@@ -25,7 +25,7 @@ from gnomon.analysis.links.slit import REPORTED_NOISE, SlitLoss, slit_loss
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.stress.nodes import Nodes
 
 _APART = 0.25  # what differs by more than this, relatively, is worth a word

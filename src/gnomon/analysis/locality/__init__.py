@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gnomon import lazy_names
 from gnomon.analysis.locality.feeds import Feed, host_stream, machine_stream
 from gnomon.analysis.locality.model import (
     UNKNOWN,
@@ -32,17 +33,20 @@ from gnomon.sources.base import Process
 
 if TYPE_CHECKING:
     from gnomon.analysis.locality.counters import CounterSetup, Monitors
-    from gnomon.analysis.locality.streams import Scope, Stream
-    from gnomon.recording.model import Provenance
-    from gnomon.sources.machine import MachineSource
+    from gnomon.analysis.locality.streams import MachineStream, Scope, Stream
+    from gnomon.recording.contents import Provenance
+    from gnomon.sources.base import Source
     from gnomon.sources.measure import Stopper
+    from gnomon.sources.simulated.simulator import Simulator
 
 __all__ = [
     "UNKNOWN",
     "Accesses",
+    "CounterSetup",
     "Feed",
     "Flow",
     "LocalityResult",
+    "MachineStream",
     "MappingUse",
     "Origin",
     "PageHistogram",
@@ -57,7 +61,7 @@ __all__ = [
 def locality(
     what: Command | Process | Sequence[str] | str | os.PathLike[str],
     *,
-    on: MachineSource | str | None = None,
+    on: Source | str | None = None,
     setup: CounterSetup | None = None,
     scope: Scope | str = "remote",
     feed: Feed | str = "auto",
@@ -67,7 +71,7 @@ def locality(
 ) -> LocalityResult:
     """Run a command, watch a process, or open a recording; return where its accesses went.
 
-    `on` is a simulated machine. Without one, `feed` says how accesses are found: by `samples`
+    `on` may be a simulated machine. On this host `feed` says how accesses are found: by `samples`
     where the PMU of this host tells addresses, by a `trace` of programs that `gnomon cc` has
     compiled, by `pages` that the kernel tracks, or `auto`, the first of those that works. With
     `output` every flush record is kept. The callback is told how many accesses there were.
@@ -82,7 +86,7 @@ def locality(
     from gnomon.analysis.locality.result import result_of
 
     target = what if isinstance(what, Command | Process) else Command(tuple(what))
-    source = None if on is None else _machine(on)
+    source = _simulator(on)
     tally = ObjectTally()
     total = 0
     with Naming(target, seed=1 if source is None else source.seed) as naming:
@@ -139,16 +143,14 @@ def _stopping(stream: Stream) -> Iterator[Stopper]:
         yield stopper
 
 
-def _stream(
-    target: Command | Process, on: MachineSource | str | None, scope: Scope, feed: Feed
-) -> Stream:
+def _stream(target: Command | Process, on: Simulator | None, scope: Scope, feed: Feed) -> Stream:
     if isinstance(target, Command) and not target.argv:
         raise UsageError("there is no command to run: name a workload or a program.")
     if on is None:
         return host_stream(target, scope, feed)
     if isinstance(target, Process):
         raise UsageError("a process runs on this host, not on a simulated machine: choose one.")
-    return machine_stream(_machine(on), target, scope, feed)
+    return machine_stream(on, target, scope, feed)
 
 
 def _scope(given: Scope | str) -> Scope:
@@ -160,12 +162,21 @@ def _scope(given: Scope | str) -> Scope:
         raise UsageError(f"there is no scope '{given}': choose from {', '.join(Scope)}.") from None
 
 
-def _machine(on: MachineSource | str) -> MachineSource:
-    if not isinstance(on, str):
-        return on
-    from gnomon.sources.machine import MachineSource
+def _simulator(on: Source | str | None) -> Simulator | None:
+    """Return the simulated machine that was chosen, None where this host is meant."""
+    from gnomon.sources.registry import source as chosen_source
+    from gnomon.sources.sampling import CanSample
+    from gnomon.sources.simulated.simulator import Simulator
 
-    return MachineSource(on)
+    source = chosen_source(on)
+    if isinstance(source, Simulator):
+        return source
+    if source.capabilities.simulated or not isinstance(source, CanSample):
+        raise UsageError(
+            f"{source.name} tells no accesses: choose a simulated machine, as in --on ring-4, "
+            "or this host."
+        )
+    return None
 
 
 def _origin(stream: Stream, monitors: Monitors) -> Origin:
@@ -179,10 +190,13 @@ def _origin(stream: Stream, monitors: Monitors) -> Origin:
     return origin
 
 
-def _provenance(target: Command | Process, source: MachineSource | None, kind: str) -> Provenance:
+def _provenance(target: Command | Process, source: Simulator | None, kind: str) -> Provenance:
     if source is not None:
         return source.provenance(target)
-    from gnomon.sources.perf import PerfSource
+    from gnomon.sources.registry import source as chosen_source
 
-    name = {"tracked": "pages", "traced": "trace"}.get(kind, "perf")
-    return replace(PerfSource().provenance(target), source=name)
+    found = chosen_source().provenance(target)
+    return replace(found, source={"tracked": "pages", "traced": "trace"}.get(kind, found.source))
+
+
+__getattr__, _ = lazy_names(__name__, {"CounterSetup": "counters", "MachineStream": "streams"})

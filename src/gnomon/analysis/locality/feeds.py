@@ -12,8 +12,8 @@ from gnomon.sources.base import Process
 if TYPE_CHECKING:
     from gnomon.analysis.locality.streams import Scope, Stream
     from gnomon.launch import Command
-    from gnomon.sources.machine import MachineSource
     from gnomon.sources.sampling import CanSample
+    from gnomon.sources.simulated.simulator import Simulator
 
 AUTO, SAMPLES, TRACE, PAGES = "auto", "samples", "trace", "pages"
 METHODS = (AUTO, SAMPLES, TRACE, PAGES)
@@ -46,7 +46,7 @@ class Feed:
             raise UsageError("a look at pages every less than a millisecond only disturbs: 1ms.")
 
 
-def machine_stream(on: MachineSource, command: Command, scope: Scope, feed: Feed) -> Stream:
+def machine_stream(on: Simulator, command: Command, scope: Scope, feed: Feed) -> Stream:
     """Return the accesses of a command on a simulated machine."""
     from gnomon.analysis.locality.streams import MachineStream
 
@@ -84,7 +84,7 @@ def _tells_all(target: Command | Process) -> bool:
     """Whether a program was compiled by `gnomon cc`."""
     if isinstance(target, Process):
         return False
-    from gnomon.machines.tracing.binary import is_traced_binary, program_file
+    from gnomon.machines.tracing.traced import is_traced_binary, program_file
 
     with suppress(UsageError):
         return is_traced_binary(program_file(target))
@@ -94,12 +94,11 @@ def _tells_all(target: Command | Process) -> bool:
 def _sampled(target: Command | Process, scope: Scope, feed: Feed) -> Stream:
     from gnomon.analysis.locality.samples import SampledStream
     from gnomon.sources.host import Host
+    from gnomon.sources.registry import source as chosen_source
+    from gnomon.sources.sampling import CanSample
 
-    source = feed.source
-    if source is None:
-        from gnomon.sources.perf import PerfSource
-
-        source = PerfSource()
+    source = feed.source or chosen_source()
+    assert isinstance(source, CanSample)
     return SampledStream(
         source,
         target,

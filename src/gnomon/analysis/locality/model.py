@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.analysis.locality.attribution import ObjectUse
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
 
 UNKNOWN = -1
 """The node of an access that nobody told."""

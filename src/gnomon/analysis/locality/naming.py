@@ -95,7 +95,7 @@ def _arrays(command: Command, seed: int) -> tuple[DataObject, ...]:
 
 def _program(command: Command) -> Path | None:
     """Return the file of the program itself, None when an interpreter will run it."""
-    from gnomon.machines.tracing.binary import program_file, read_binary
+    from gnomon.machines.tracing.traced import program_file, read_binary
 
     try:
         path = program_file(command).resolve()

@@ -21,7 +21,7 @@ from gnomon.analysis.locality.records import RECORD
 from gnomon.analysis.locality.result import ROWS, SLICES, build
 from gnomon.errors import RecordingError
 from gnomon.recording import Recording, RecordingWriter
-from gnomon.recording.model import EventInfo, RunInfo
+from gnomon.recording.contents import EventInfo, RunInfo
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,6 @@ import numpy as np
 
 from gnomon import _native
 from gnomon.analysis.locality.model import UNKNOWN, Accesses, MappingUse, Origin, StaticCount
-from gnomon.errors import UsageError
 from gnomon.machines.lowering import TICKS_PER_CYCLE
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from gnomon.launch import Command
     from gnomon.machines.execution import RunOptions
-    from gnomon.sources.machine import MachineSource
+    from gnomon.sources.simulated.simulator import Simulator
 
 MONITORED = np.dtype(
     [
@@ -44,7 +43,6 @@ _REFERENCE = np.dtype(
         ("spare", np.uint8, 7),
     ]
 )
-_PIECE_SECONDS = 0.05
 _PIECE_REFERENCES = 1 << 20
 
 
@@ -85,7 +83,7 @@ class MachineStream(Stream):
 
     def __init__(
         self,
-        source: MachineSource,
+        source: Simulator,
         command: Command,
         scope: Scope = Scope.REMOTE,
         *,
@@ -119,28 +117,16 @@ class MachineStream(Stream):
         self.warnings = tuple(notes)
 
     def __iter__(self) -> Iterator[Accesses]:
-        from gnomon.sources.machine.runs import ExecutionRun
-        from gnomon.sources.machine.targets import Bench, prepare
+        local = self._scope is Scope.MEMORY
+        run = self._source.accesses(self._command, local=local, options=self._options)
+        for piece in run:
+            self.duration_ns = piece.now_ns
+            yield self._accesses(piece.rows)
+        self.exit_status = run.exit_status
+        self.warnings += tuple(f"{text}." for text in run.warnings)
 
-        source = self._source
-        bench = Bench(source.machine, source.pmu, source.seed, self._options)
-        run = prepare(bench, self._command)
-        with run:
-            if not isinstance(run, ExecutionRun):
-                raise UsageError("a signal accesses no memory: name a workload or a program.")
-            monitor = _native.StreamMonitor(self._scope is Scope.MEMORY)
-            run.begin()
-            run.execution.memory.watch_remote(monitor)
-            ended = False
-            while not ended:
-                ended = run.advance(seconds=_PIECE_SECONDS)
-                self.duration_ns = run.execution.now_ns
-                yield self._accesses(monitor)
-            self.exit_status = run.exit_status
-            self.warnings += tuple(f"{text}." for text in run.warnings)
-
-    def _accesses(self, monitor: _native.StreamMonitor) -> Accesses:
-        rows = np.frombuffer(monitor.take(), dtype=MONITORED)
+    def _accesses(self, kept: bytes) -> Accesses:
+        rows = np.frombuffer(kept, dtype=MONITORED)
         per_ns = self._source.machine.core.clock_ghz * TICKS_PER_CYCLE
         return Accesses(
             time_ns=(rows["time"] / per_ns).astype(np.int64),

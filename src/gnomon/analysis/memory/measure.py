@@ -31,9 +31,8 @@ from gnomon.analysis.memory.plan import DUTIES, HUGE_PAGE, SMALL_PAGE, Plan
 from gnomon.analysis.memory.plateaus import find_plateaus
 from gnomon.errors import GnomonError, NotPermittedError
 from gnomon.stress.chase import Chase, core_clock, core_to_core, page_size
-from gnomon.stress.load import LoadWatch
 from gnomon.stress.memory import Buffer
-from gnomon.stress.samples import Samples
+from gnomon.stress.samples import LoadWatch, Samples
 from gnomon.stress.streams import STAGGER, Lane, Stream, stream_rounds
 from gnomon.units import utc_now
 

@@ -10,9 +10,8 @@ from gnomon.analysis.memory.plateaus import Plateaus
 from gnomon.analysis.notebook import Shown
 from gnomon.errors import UsageError
 from gnomon.stress.cores import Cache, CoreClass
-from gnomon.stress.load import HostLoad
 from gnomon.stress.nodes import Nodes
-from gnomon.stress.samples import Samples
+from gnomon.stress.samples import HostLoad, Samples
 from gnomon.stress.streams import Stream
 
 

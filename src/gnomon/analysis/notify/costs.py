@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.notify.model import Bench, Measured, Regime, Row
+from gnomon.analysis.notify.result import Bench, Measured, Regime, Row
 from gnomon.analysis.notify.statistics import difference
 from gnomon.messaging.host import What
 

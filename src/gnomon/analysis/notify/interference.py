@@ -14,10 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.notebook import Shown
-from gnomon.analysis.notify.model import LeftOut, Measured
-from gnomon.analysis.notify.places import allowed_cpus, check_cpus, siblings_of
-from gnomon.analysis.notify.quiet import watching
-from gnomon.analysis.notify.usable import usable_mechanisms
+from gnomon.analysis.notify.conditions import (
+    allowed_cpus,
+    check_cpus,
+    siblings_of,
+    usable_mechanisms,
+    watching,
+)
+from gnomon.analysis.notify.result import LeftOut, Measured
 from gnomon.errors import GnomonError, UsageError
 from gnomon.messaging.host import MECHANISMS, Family, Histogram
 from gnomon.messaging.host.session import Interference as Round

@@ -6,11 +6,11 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.notify.model import Measured, Regime
+from gnomon.analysis.notify.result import Measured, Regime
 from gnomon.analysis.notify.statistics import LEAST_TIMES
 
 if TYPE_CHECKING:
-    from gnomon.analysis.notify.model import Bench
+    from gnomon.analysis.notify.result import Bench
 
 CLASSES = {
     "polling": ("poll", "poll-pause", "umwait", "tpause", "uintr"),

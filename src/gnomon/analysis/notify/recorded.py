@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.notify.model import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
+from gnomon.analysis.notify.result import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
 from gnomon.analysis.notify.statistics import timing_of
 from gnomon.errors import RecordingError
 from gnomon.messaging.host import Histogram, What
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording, RecordingWriter
@@ -44,7 +44,7 @@ def writing(
         yield lambda _: None
         return
     from gnomon.recording import RecordingWriter
-    from gnomon.recording._folder import check_replaceable, recording_path, remove_folder
+    from gnomon.recording.folder import check_replaceable, recording_path, remove_folder
 
     if overwrite and (path := recording_path(output)).exists():
         check_replaceable(path, overwrite)
@@ -128,7 +128,7 @@ def bench_of(what: str | os.PathLike[str] | Recording) -> Bench:
 
 
 def _read(recording: Recording) -> Bench:
-    from gnomon.analysis.notify.bench import with_curves
+    from gnomon.analysis.notify.measure import with_curves
 
     if recording.provenance.source != SOURCE:
         raise RecordingError(

@@ -1,9 +1,27 @@
-"""Percentiles of histograms, with intervals that neighbouring times cannot make too narrow."""
+"""Medians of histograms of times with intervals, and times over sizes from passes that agree.
+
+A hypervisor moves its CPUs about: two of them that are threads of one core at one time have a
+core each a second later, and a message through the memory takes four times as long. Times of
+both kinds make no curve. Sizes are therefore measured in several passes, and only those that are
+alike are fitted.
+"""
 
 from __future__ import annotations
 
-from gnomon.analysis.notify.model import Measured, Timing
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gnomon import _native
+from gnomon.analysis.notify.result import Measured, Timing
 from gnomon.messaging.host import Histogram, What
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 LEAST_TIMES = 6
 """Fewer of them lie all on one side of their median more often than in 5 % of cases."""
@@ -50,3 +68,78 @@ def difference(whole: Measured, *parts: Measured) -> Measured:
     below = (whole.value - whole.low) ** 2 + sum((p.high - p.value) ** 2 for p in parts)
     above = (whole.high - whole.value) ** 2 + sum((p.value - p.low) ** 2 for p in parts)
     return Measured(value, value - below**0.5, value + above**0.5)
+
+
+_FEW = 3  # passes of which two may agree against one
+_APART = math.log(1.3)
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """How many passes over sizes there were, how many were alike, and what the others took.
+
+    `others` is how many times as long messages took in the passes that are left out.
+    """
+
+    count: int
+    kept: int
+    others: float = 1.0
+
+
+def times_over_sizes(histograms: Sequence[Histogram]) -> tuple[list[Measured], Passes]:
+    """Return the median for each size over the passes that are alike, in ns.
+
+    Each pass counts once: a fast one has more messages in the same time.
+    """
+    import numpy as np
+
+    parts = [_passes_of(histogram) for histogram in histograms]
+    # The smallest size was measured by itself before the first pass.
+    count = min(map(len, parts))
+    if count < _FEW:
+        return [median_interval(histogram) for histogram in histograms], Passes(count, count)
+    medians = np.array([[part.quantile(0.5) for part in some[-count:]] for some in parts]).T
+    kept, passes = _alike(medians)
+    drawn = np.random.default_rng(_SEED).integers(passes.kept, size=(_REPLICATES, passes.kept))
+    lows, highs = np.quantile(_middle(medians[kept][drawn], 1), _TAILS, axis=0)
+    values = _middle(medians[kept], 0)
+    return [
+        Measured(float(value), float(min(low, value)), float(max(high, value)))
+        for value, low, high in zip(values, lows, highs, strict=True)
+    ], passes
+
+
+def _middle(values: Floats, axis: int) -> Floats:
+    """Return the median; of two in the middle the lower, for one may have waited for its CPU."""
+    import numpy as np
+
+    found: Floats = np.quantile(values, 0.5, axis=axis, method="lower")
+    return found
+
+
+def _passes_of(histogram: Histogram) -> list[Histogram]:
+    """Return the parts of a histogram that were measured at a time; each has so many blocks."""
+    blocks = _native.NOTIFY_BLOCKS
+    parts = (
+        Histogram(histogram.low, histogram.high, histogram.counts[start : start + blocks])
+        for start in range(0, histogram.counts.shape[0], blocks)
+    )
+    return [part for part in parts if part.total]
+
+
+def _alike(medians: Floats) -> tuple[NDArray[np.bool_], Passes]:
+    """Return which passes, a row each, make the larger of two groups, if there are two."""
+    import numpy as np
+
+    logs = np.log(np.maximum(medians, 0.1))
+    levels = np.median(logs - _middle(logs, 0), axis=1)
+    order = np.sort(levels)
+    gaps = np.diff(order)
+    widest = int(gaps.argmax())
+    count = levels.size
+    if gaps[widest] < _APART:
+        return np.ones(count, dtype=np.bool_), Passes(count, count)
+    fast = levels <= order[widest]
+    kept = fast if 2 * fast.sum() >= count else ~fast
+    others = math.exp(float(np.median(levels[~kept]) - np.median(levels[kept])))
+    return kept, Passes(count, int(kept.sum()), others)

@@ -23,7 +23,7 @@ from gnomon.analysis.phases.model import (
     Shape,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command, Source
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def phases(
     timeout: str | float | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    source: Source | None = None,
+    on: Source | str | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> PhasesResult:
     """Split a run into phases.
@@ -71,8 +71,8 @@ def phases(
     recorded; a `PhaseSeries` or several; or a pair of times and values. `by` names what a
     recording is split by: `footprint`, or events, several separated by commas. `shape` is
     `lines`, `hinge`, `levels`, or `auto`: levels for rates, otherwise what BIC prefers.
-    `exactly` asks for so many phases without asking whether noise could show them. `source`
-    counts a command; by default that is this host, with the command's footprint.
+    `exactly` asks for so many phases without asking whether noise could show them. `on`
+    says where a command is counted; by default on this host, with the command's footprint.
     `timeout` stops a command, whose phases are then those of what it has done.
     """
     from gnomon.recording import Recording
@@ -99,7 +99,7 @@ def phases(
         timeout=timeout,
         output=output,
         overwrite=overwrite,
-        source=source,
+        on=on,
         on_run=on_run,
     ) as (recording, watch):
         try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gnomon.analysis.phases.model import PhaseCount
 from gnomon.analysis.phases.observe import Slices
-from gnomon.recording.model import Status
+from gnomon.recording.contents import Status
 
 
 def counts_between(

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.notebook import Shown
-from gnomon.recording.model import Provenance, Status
+from gnomon.recording.contents import Provenance, Status
 
 if TYPE_CHECKING:
     import numpy as np

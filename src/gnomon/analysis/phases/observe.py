@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gnomon.analysis.phases.model import PhaseSeries
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import EventInfo, RunInfo, Status
-from gnomon.sources.perf.footprint import GAUGES, RSS
+from gnomon.recording.contents import EventInfo, RunInfo, Status
+from gnomon.sources.abilities import GAUGES, RSS
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording

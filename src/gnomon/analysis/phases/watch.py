@@ -12,9 +12,10 @@ from pathlib import Path
 from gnomon.analysis.campaign import TIMED_OUT
 from gnomon.analysis.count import count
 from gnomon.recording import Recording
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
+from gnomon.sources.abilities import TellsFootprint
 from gnomon.sources.base import Command, Source
-from gnomon.sources.perf.footprint import FootprintSource
+from gnomon.sources.registry import source
 from gnomon.units import format_duration, parse_duration
 
 
@@ -36,10 +37,11 @@ def watched(
     timeout: str | float | None = None,
     output: str | os.PathLike[str] | None,
     overwrite: bool,
-    source: Source | None = None,
+    on: Source | str | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> Iterator[tuple[Recording, Watch]]:
     """Run the command and yield its recording, which without an output is kept for the block."""
+    counting = source(on)
     seconds = parse_duration(timeout, "timeout") / 1e9 if isinstance(timeout, str) else timeout
     with tempfile.TemporaryDirectory(prefix="gnomon-phases-") as folder:
         place = Path(folder) / "run.gnomon" if output is None else output
@@ -50,7 +52,7 @@ def watched(
             duration=seconds,
             output=place,
             overwrite=overwrite,
-            source=source or FootprintSource(),
+            on=counting.with_footprint() if isinstance(counting, TellsFootprint) else counting,
             on_run=on_run,
         )
         ran = counted.runs[0]

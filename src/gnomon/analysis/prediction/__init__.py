@@ -1,10 +1,21 @@
 """What user-level notification would bring an application, by the model of messaging."""
 
-from gnomon.analysis.prediction.application import Application, read_application
-from gnomon.analysis.prediction.measured import MeasuredWays, measured_ways
-from gnomon.analysis.prediction.predict import Predicted, Prediction, predict
-from gnomon.analysis.prediction.quantity import Quantity
-from gnomon.analysis.prediction.ways import Way, user_level
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon import lazy_names
+
+if TYPE_CHECKING:
+    from gnomon.analysis.prediction.application import Application, read_application
+    from gnomon.analysis.prediction.prediction import Predicted, Prediction, predict
+    from gnomon.analysis.prediction.ways import (
+        MeasuredWays,
+        Quantity,
+        Way,
+        measured_ways,
+        user_level,
+    )
 
 __all__ = [
     "Application",
@@ -18,3 +29,19 @@ __all__ = [
     "read_application",
     "user_level",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Application": "application",
+        "MeasuredWays": "ways",
+        "Predicted": "prediction",
+        "Prediction": "prediction",
+        "Quantity": "ways",
+        "Way": "ways",
+        "measured_ways": "ways",
+        "predict": "prediction",
+        "read_application": "application",
+        "user_level": "ways",
+    },
+)

@@ -6,7 +6,51 @@ itself with regions: what a miss costs, how misses grow with nodes, renderers an
 bricks, and what it costs when the wrong thread is woken.
 """
 
-from gnomon.analysis.raytracer.settings import DirtError, Settings
-from gnomon.analysis.raytracer.supervisor import DirtRun, render
+from __future__ import annotations
 
-__all__ = ["DirtError", "DirtRun", "Settings", "render"]
+from typing import TYPE_CHECKING
+
+from gnomon import lazy_names
+
+if TYPE_CHECKING:
+    from gnomon.analysis.raytracer.result import (
+        BrickSweep,
+        DirtError,
+        DirtRun,
+        MissSweep,
+        Settings,
+        WakeComparison,
+    )
+    from gnomon.analysis.raytracer.supervisor import render, write_png
+    from gnomon.analysis.raytracer.sweeps import compare_wakes, sweep_bricks, sweep_misses
+
+__all__ = [
+    "BrickSweep",
+    "DirtError",
+    "DirtRun",
+    "MissSweep",
+    "Settings",
+    "WakeComparison",
+    "compare_wakes",
+    "render",
+    "sweep_bricks",
+    "sweep_misses",
+    "write_png",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BrickSweep": "result",
+        "DirtError": "result",
+        "DirtRun": "result",
+        "MissSweep": "result",
+        "Settings": "result",
+        "WakeComparison": "result",
+        "compare_wakes": "sweeps",
+        "render": "supervisor",
+        "sweep_bricks": "sweeps",
+        "sweep_misses": "sweeps",
+        "write_png": "supervisor",
+    },
+)

@@ -1,4 +1,4 @@
-"""Starting the nodes of the ray tracer, handing out tiles, and collecting what comes back."""
+"""Starting the nodes of the ray tracer, handing out tiles, and collecting the picture."""
 
 from __future__ import annotations
 
@@ -8,56 +8,29 @@ import os
 import resource
 import selectors
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.raytracer.links import Frame, Kind, Link
-from gnomon.analysis.raytracer.settings import DirtError, Settings
+from gnomon.analysis.raytracer.result import DirtError, DirtRun, Settings
 from gnomon.instrument.regions import EVENTS, FOLDER, report
+from gnomon.recording.files import replacing, write_error
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.instrument.region_report import RegionReport
 
 _AHEAD = 2  # tiles for each renderer beyond the one it draws
 _SILENCE = 120.0  # seconds without a tile after which something must be wrong
 _WORKER = "gnomon.analysis.raytracer.worker"
-
-
-@dataclass(frozen=True, slots=True)
-class DirtRun:
-    """What a run has drawn and seen; times in seconds, sums over all nodes."""
-
-    settings: Settings
-    seconds: float
-    cpu_seconds: float  # of the processes of all nodes, from their start to their end
-    images: NDArray[np.uint8]  # (frame, row, column)
-    home: int
-    hits: int
-    misses: int
-    requests: int
-    wrong_wakes: int
-    regions: RegionReport
-
-    @property
-    def hit_rate(self) -> float:
-        """How many of the accesses to bricks of other nodes the cache served."""
-        remote = self.hits + self.misses
-        return self.hits / remote if remote else 1.0
-
-    def per_instance(self, name: str) -> float | None:
-        """Return the mean time of a region in ns, its own cost taken out; None if there is none."""
-        found = [each for each in self.regions.regions if each.name == name]
-        count = sum(each.instances for each in found)
-        return sum(each.wall for each in found) / count if count else None
 
 
 def render(settings: Settings, *, progress: Callable[[], None] | None = None) -> DirtRun:
@@ -223,3 +196,28 @@ def _nodes(settings: Settings, folder: str) -> Iterator[_Nodes]:
         yield nodes
     finally:
         nodes.close()
+
+
+def png(pixels: NDArray[np.uint8]) -> bytes:
+    """Return grey levels as the bytes of a PNG file."""
+    import numpy as np
+
+    height, width = pixels.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels], axis=1)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_part(name, content) for name, content in parts)
+
+
+def _part(name: bytes, content: bytes) -> bytes:
+    check = zlib.crc32(name + content)
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+
+
+def write_png(pixels: NDArray[np.uint8], path: Path) -> None:
+    """Write a PNG file, whole or not at all."""
+    try:
+        with replacing(path) as temporary:
+            temporary.write_bytes(png(pixels))
+    except OSError as error:
+        raise write_error(path, error) from None

@@ -4,43 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gnomon.analysis.raytracer.settings import DirtError, Settings, Wakes
-from gnomon.analysis.raytracer.supervisor import DirtRun, render
-from gnomon.messaging.fitting import MissFit, Parameter, fit_misses, residual_intervals
+from gnomon.analysis.raytracer.result import (
+    BrickSweep,
+    DirtError,
+    DirtRun,
+    MissSweep,
+    Settings,
+    WakeComparison,
+    Wakes,
+)
+from gnomon.analysis.raytracer.supervisor import render
+from gnomon.messaging.fitting import fit_misses, residual_intervals
 
 Advance = Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class MissSweep:
-    """Misses of runs with different nodes and renderers, and the law fitted to them."""
-
-    runs: tuple[DirtRun, ...]
-    fit: MissFit
-
-
-@dataclass(frozen=True, slots=True)
-class BrickSweep:
-    """Misses of runs with bricks of different sizes and the same memory for them.
-
-    Misses go as the edge to the power of `-exponent`. A law of 2 says that bricks are asked
-    for as surfaces grow, one of 3 as volumes do.
-    """
-
-    runs: tuple[DirtRun, ...]
-    exponent: Parameter
-
-
-@dataclass(frozen=True, slots=True)
-class WakeComparison:
-    """The same picture with renderers woken by cache lines, and by their own requests."""
-
-    by_line: DirtRun
-    by_request: DirtRun
 
 
 def sweep_misses(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.analysis.raytracer.volume import FULL, Brick
+from gnomon.analysis.raytracer.bricks import FULL, Brick
 
 if TYPE_CHECKING:
-    from gnomon.analysis.raytracer.settings import Settings
+    from gnomon.analysis.raytracer.result import Settings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

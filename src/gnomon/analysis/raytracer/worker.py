@@ -19,11 +19,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from gnomon.analysis.raytracer.bricks import SharedBricks, Volume
 from gnomon.analysis.raytracer.links import Frame, Kind, Link
-from gnomon.analysis.raytracer.memory import SharedBricks
-from gnomon.analysis.raytracer.settings import Settings
+from gnomon.analysis.raytracer.result import Settings
 from gnomon.analysis.raytracer.tracing import Tracer
-from gnomon.analysis.raytracer.volume import Volume
 from gnomon.errors import UsageError
 from gnomon.instrument.regions import configure, region
 

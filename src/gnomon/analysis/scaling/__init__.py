@@ -23,8 +23,9 @@ from gnomon.analysis.scaling.parameters import (
 )
 from gnomon.analysis.scaling.result import Components, EventScaling, Knee, Prediction, Scaling
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import RunInfo
+from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command, Source
+from gnomon.sources.registry import source
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
@@ -60,7 +61,7 @@ def scale(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     timeout: str | float | None = None,
-    source: Source | None = None,
+    on: Source | str | None = None,
     on_run: Callable[[RunInfo], None] | None = None,
 ) -> Scaling:
     """Say how every event goes with one or two parameters of a command.
@@ -95,7 +96,7 @@ def scale(
             output=output,
             overwrite=overwrite,
             timeout=timeout,
-            source=source,
+            source=source(on),
             on_run=on_run,
         )
         return scale_table(table, places, level, interrupted=interrupted)

@@ -11,7 +11,7 @@ from gnomon.analysis.campaign import Task, carry_out, prepare
 from gnomon.analysis.runs import RunTable, tabulate
 from gnomon.analysis.scaling.parameters import Parameter, combinations, filled_in
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.model import Reading, RunInfo
+from gnomon.recording.contents import Reading, RunInfo
 from gnomon.sources.base import Command, Source
 from gnomon.units import parse_duration
 
@@ -26,7 +26,7 @@ def measure_points(
     output: str | os.PathLike[str] | None,
     overwrite: bool,
     timeout: str | float | None,
-    source: Source | None,
+    source: Source,
     on_run: Callable[[RunInfo], None] | None,
 ) -> tuple[RunTable, bool]:
     """Return a table of all runs, each with its parameters, and whether it was interrupted."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gnomon.analysis.notebook import Shown
 from gnomon.analysis.scaling.fitting import Noise, predicted
 from gnomon.analysis.scaling.models import Model
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,9 @@ Picture = Surface | Curves | Bars | Scene
 class Experiment:
     """An experiment of a document; `module` has a function `run(seed)` that yields its rows.
 
-    It may have a function `pictures(seed)`, too, for what a table cannot show.
+    It may have a function `pictures(seed)`, too, for what a table cannot show. Where a module
+    has several experiments, `MODULE:NAME` stands for its functions `run_NAME` and
+    `pictures_of_NAME`.
     """
 
     id: str
@@ -115,13 +117,17 @@ class Experiment:
 
     def run(self, seed: int) -> list[Row]:
         """Carry the experiment out; its module is loaded only now."""
-        function: Callable[[int], Iterable[Row]] = import_module(self.module).run
+        module, _, name = self.module.partition(":")
+        function: Callable[[int], Iterable[Row]] = getattr(
+            import_module(module), f"run_{name}" if name else "run"
+        )
         return list(function(seed))
 
     def pictures(self, seed: int) -> Sequence[Picture]:
-        """Return what its module has to draw, which most have not."""
+        """Return what there is to draw, which most experiments have not."""
+        module, _, name = self.module.partition(":")
         function: Callable[[int], Sequence[Picture]] | None = getattr(
-            import_module(self.module), "pictures", None
+            import_module(module), f"pictures_of_{name}" if name else "pictures", None
         )
         return () if function is None else function(seed)
 

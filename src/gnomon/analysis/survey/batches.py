@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from gnomon.errors import RecordingError, UsageError
-from gnomon.events.model import Group, Request
+from gnomon.events.event import Group, Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Source
 
 FindSource = Callable[[str], Source]
-"""Returns a source by its origin, such as `perf` or `machine:laptop`."""
+"""Returns a source by its origin: the name that it has in the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,17 @@ def _group_text(group: Group) -> str:
 
 
 def plan_batches(
-    origins: Iterable[tuple[str, Source, Sequence[Request]]],
-    anchors: Mapping[str, Sequence[Request]],
+    chosen: Iterable[tuple[Source, Sequence[Request]]],
 ) -> tuple[tuple[Batch, ...], tuple[str, ...]]:
     """Return the batches that count every request of every source, and what fits into none."""
     batches: list[Batch] = []
     misfits: list[str] = []
-    for origin, source, requests in origins:
-        plan = source.plan(requests, anchors=anchors.get(origin, ()))
+    for source, requests in chosen:
+        plan = source.plan(requests, anchors=source.anchors())
         misfits += [f"{miss.request.label}: {miss.reason}" for miss in plan.unplaceable]
         for planned in plan.batches:
             groups = tuple((request,) for request in planned.requests)
-            batches.append(Batch(len(batches), origin, groups))
+            batches.append(Batch(len(batches), source.name, groups))
     return tuple(batches), tuple(misfits)
 
 

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 
 from gnomon.analysis.survey.indicators import Indicator
-from gnomon.analysis.survey.origins import event_prefix
 from gnomon.events.tomlfile import Section, parse_definitions
+from gnomon.sources.registry import event_prefix, kind_of
 
 ESTIMATE = "estimate"
 """Costs whose total is their own sum, where a source measures no time."""
@@ -60,7 +60,7 @@ def shares(indicators: Sequence[Indicator], mean_duration: float) -> dict[str, S
         by_origin[each.origin][each.event.removeprefix(prefix)] = each
     found: dict[str, Share] = {}
     for origin, by_name in by_origin.items():
-        costs = known_costs().get(origin.partition(":")[0], {})
+        costs = known_costs().get(kind_of(origin), {})
         counted = {event: (by_name[event].mean or 0.0) for event in costs if event in by_name}
         estimate = sum(
             counted[event] * (costs[event].cycles or 0.0)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gnomon.analysis.survey.indicators import Indicator
-from gnomon.analysis.survey.origins import event_prefix
-from gnomon.recording.model import Provenance, RunInfo
+from gnomon.recording.contents import Provenance, RunInfo
+from gnomon.sources.registry import capabilities, event_prefix
 from gnomon.units import format_duration
 
 _SURE = 0.01
@@ -16,7 +16,6 @@ _WORTH_SAYING = 0.02
 _EXACT = 0.01
 _FEWEST_RUNS = 6
 _BRIEF = 2e6  # ns: starting a program takes about as long
-_EXACT_ORIGINS = ("valgrind", "machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def _uncounted(
         yield "the command ended before anything was counted: no event has a value"
         return
     for origin, anchor in anchors.items():
-        if origin != "perf":
+        if capabilities(origin).simulated:
             continue
         keys = [(info.run, info.batch) for info in made.of(origin)]
         lost = sum(not anchor.values.get(key) for key in keys)
@@ -124,7 +123,7 @@ def _not_deterministic(indicators: Sequence[Indicator]) -> Iterator[str]:
     apart = {
         each.event: gap
         for each in indicators
-        if each.origin.startswith(_EXACT_ORIGINS) and (gap := _gap(each)) > _EXACT
+        if capabilities(each.origin).exact and (gap := _gap(each)) > _EXACT
     }
     if not apart:
         return

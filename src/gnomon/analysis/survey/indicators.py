@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gnomon.analysis.summary import mean, relative_spread, summarise
 from gnomon.analysis.survey.result import RunKey
-from gnomon.recording.model import EventInfo, Reading, RunInfo, Status, Total
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status, Total
 
 
 @dataclass(frozen=True, slots=True)

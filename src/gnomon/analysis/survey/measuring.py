@@ -9,17 +9,16 @@ from pathlib import Path
 
 from gnomon.analysis.estimate.observe import tick_length
 from gnomon.analysis.survey.batches import Batch, FindSource, plan_batches, read_batches, run_order
-from gnomon.analysis.survey.origins import event_prefix
 from gnomon.analysis.survey.recorded import ONE_RUN, survey_of
 from gnomon.analysis.survey.result import SurveyResult
 from gnomon.analysis.survey.runs import OnProgress, carry_out
-from gnomon.analysis.survey.subject import Subject, choose_events, choose_origins
+from gnomon.analysis.survey.subject import choose_events, choose_sources
 from gnomon.analysis.survey.turns import Turns, always_counted
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording import Recording, RecordingWriter
-from gnomon.recording.model import Provenance
-from gnomon.sources import find_source
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Command, Source
+from gnomon.sources.registry import On, current_word, event_prefix, sources
 from gnomon.units import parse_duration
 
 
@@ -29,63 +28,63 @@ def survey(
     *,
     output: str | os.PathLike[str],
     repeat: int = 3,
-    on: str | None = None,
-    valgrind: bool = True,
+    on: On = None,
     one_run: bool = False,
     interval: str | int | None = None,
     timeout: str | float | None = None,
     seed: int = 1,
     overwrite: bool = False,
     on_progress: OnProgress | None = None,
-    find: FindSource | None = None,
 ) -> SurveyResult:
     """Measure every event that can be counted over a command, and record it in `output`.
 
-    `on` adds the events of a simulated machine. Without `valgrind`, no run is made under it.
-    With `one_run` all events of a source share one run and take turns, a set of them an
-    `interval` (20 ms, on a simulated machine 20 us of its time). A run that takes
-    longer than `timeout` is an error; what was measured before it is kept. `find` returns a
-    source by its origin, by default one of gnomon's own.
+    `on` says where to count, as `--on` does: a word, a source, or a list of them; without it on
+    this host, and under valgrind where that is installed. With `one_run` all events of a source
+    share one run and take turns, a set of them an `interval` (20 ms, on a simulated machine 20 us
+    of its time). A run that takes longer than `timeout` is an error; what was measured before it
+    is kept.
     """
     if repeat < 1:
         raise UsageError(f"{repeat} runs make no sense: run at least once.")
     seconds = _seconds(timeout)
-    subject = Subject(_as_command(command), on, valgrind=valgrind, seed=seed)
-    find = find or _Find(seed)
-    chosen = choose_events(choose_origins(subject, find), events)
+    command = _as_command(command)
+    chosen = choose_events(choose_sources(command, on, seed), events)
+    find = _Find(seed, [source for source, _ in chosen])
     if one_run:
         batches = tuple(
-            Batch(number, origin, tuple((request,) for request in requests))
-            for number, (origin, _, requests) in enumerate(chosen)
+            Batch(number, source.name, tuple((request,) for request in requests))
+            for number, (source, requests) in enumerate(chosen)
         )
         misfits: tuple[str, ...] = ()
     else:
-        anchors = {origin: source.anchors() for origin, source, _ in chosen}
-        batches, misfits = plan_batches(chosen, anchors)
+        batches, misfits = plan_batches(chosen)
     # A command that cannot even be started must neither leave a recording nor replace one.
-    find(batches[0].origin).open(batches[0].groups, subject.command).close()
-    provenance = _provenance(subject, batches, find, repeat, one_run=one_run)
+    find(batches[0].origin).open(batches[0].groups, command).close()
+    provenance = _provenance(command, batches, find, (repeat, seed), one_run=one_run)
     turns = None
     if one_run:
         turns = Turns(interval, seed)
-        provenance = _with_turns(provenance, batches, find, subject.command, turns)
+        provenance = _with_turns(provenance, batches, find, command, turns)
     elif interval is not None:
         raise UsageError("an interval is for events that take turns: ask for one run as well.")
     writer = RecordingWriter(output, provenance, overwrite=overwrite)
     for text in misfits:
         writer.warn(f"not counted: {text}")
     order = run_order(len(batches), repeat, seed)
-    return _go(writer, batches, order, subject.command, find, seconds, turns, on_progress)
+    return _go(writer, batches, order, command, find, seconds, turns, on_progress)
 
 
 def resume(
     path: str | os.PathLike[str],
     *,
     timeout: str | float | None = None,
+    on: On = None,
     on_progress: OnProgress | None = None,
-    find: FindSource | None = None,
 ) -> SurveyResult:
-    """Make the runs that a survey still lacks; a survey that lacks none is returned as it is."""
+    """Make the runs that a survey still lacks; a survey that lacks none is returned as it is.
+
+    The recording knows where it counted. `on` is for sources of your own, which have no word.
+    """
     seconds = _seconds(timeout)
     with Recording.open(path) as recording:
         provenance = recording.provenance
@@ -99,7 +98,7 @@ def resume(
     if not rest:
         with Recording.open(where) as recording:
             return survey_of(recording)
-    find = find or _Find(seed)
+    find = _Find(seed, () if on is None else sources(on, usual_seed=seed))
     batches = read_batches(provenance.plan, find)
     command = Command(provenance.command)
     writer = RecordingWriter.reopen(where)
@@ -141,25 +140,28 @@ def _seconds(timeout: str | float | None) -> float | None:
 
 
 def _provenance(
-    subject: Subject,
+    command: Command,
     batches: Sequence[Batch],
     find: FindSource,
-    repeat: int,
+    repeated: tuple[int, int],
     *,
     one_run: bool,
 ) -> Provenance:
     origins = list(dict.fromkeys(batch.origin for batch in batches))
-    sources = [find(origin) for origin in origins]
-    first = sources[0].provenance(subject.command)
+    found = [find(origin) for origin in origins]
+    told = [source.provenance(command) for source in found]
+    # The host is what is not simulated; what valgrind is belongs to a survey of it alone.
+    machines = [each.machine for each in told if each.clock == SIMULATED_CLOCK]
+    repeat, seed = repeated
     return replace(
-        first,
+        told[0],
         source=", ".join(origins),
-        simulated=all(source.simulated for source in sources),
+        simulated=all(source.capabilities.simulated for source in found),
         target=f"command {ONE_RUN}" if one_run else "command",
-        machine=subject.machine or first.machine,
+        machine=", ".join(machines) or told[0].machine,
         plan=tuple(batch.text for batch in batches),
         repeat=repeat,
-        seed=subject.seed,
+        seed=seed,
     )
 
 
@@ -186,15 +188,13 @@ def _with_turns(
 class _Find:
     """Finds sources by origin, each once: opening one may take longer than a short run."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, known: Sequence[Source]) -> None:
         self._seed = seed
-        self._found: dict[str, Source] = {}
+        self._found = {source.name: source for source in known}
 
     def __call__(self, origin: str) -> Source:
         if origin not in self._found:
-            kind, _, machine = origin.partition(":")
-            options = {"machine": machine, "seed": self._seed} if machine else {}
-            self._found[origin] = find_source(kind, **options)
+            (self._found[origin],) = sources(current_word(origin), usual_seed=self._seed)
         return self._found[origin]
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from gnomon.analysis.survey.costs import shares
 from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import durations, indicators
-from gnomon.analysis.survey.result import SurveyResult, SurveyRow
+from gnomon.analysis.survey.result import SurveyResult, SurveyRow, SurveySource
 from gnomon.analysis.survey.selection import Judged, judge
-from gnomon.recording.model import Provenance, RunInfo, Status
+from gnomon.recording.contents import Provenance, RunInfo, Status
 from gnomon.result import Interval
+from gnomon.sources.registry import capabilities, current_word, title
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
 
 ONE_RUN = "in one run"
 """What the target of a recording says when its events took turns in a single run."""
-_SLOW = ("valgrind", "machine")
 
 
 def survey_of(recording: Recording) -> SurveyResult:
@@ -52,6 +52,7 @@ def survey_of(recording: Recording) -> SurveyResult:
         str(recording.path),
         provenance.target.endswith(ONE_RUN),
         elapsed,
+        tuple(map(_source, dict.fromkeys(each.indicator.origin for each in judged))),
         provenance=provenance,
         warnings=tuple(warnings),
     )
@@ -82,13 +83,19 @@ def _row(rank: int, judged: Judged) -> SurveyRow:
     )
 
 
+def _source(origin: str) -> SurveySource:
+    return SurveySource(
+        origin, current_word(origin), title(origin), own_time=capabilities(origin).own_time
+    )
+
+
 def _elapsed(runs: Sequence[RunInfo], provenance: Provenance) -> float | None:
     """Return the mean duration of a run that was not slowed down, in ns; None without any."""
     plan = provenance.plan
     quick = [
         run.end - run.start
         for run in runs
-        if run.batch >= len(plan) or not plan[run.batch].startswith(_SLOW)
+        if run.batch >= len(plan) or not capabilities(plan[run.batch].partition(" ")[0]).slowdown
     ]
     return sum(quick) / len(quick) if quick else None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from gnomon.recording.model import Provenance, RunInfo, Status
+from gnomon.recording.contents import Provenance, RunInfo, Status
 from gnomon.result import Interval, Result, Simulated, derived
 
 RunKey = tuple[int, int]
@@ -56,6 +56,19 @@ class SurveyRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SurveySource:
+    """Where events come from: the name in rows, the word that --on takes, and what it is.
+
+    `own_time` is set for what does not run the program in real time: a simulated machine.
+    """
+
+    name: str
+    word: str
+    title: str
+    own_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SurveyResult(Result):
     """A survey: all events of a program, those that matter first."""
 
@@ -68,6 +81,7 @@ class SurveyResult(Result):
     recording: str = ""  # that it comes from
     one_run: bool = False  # events took turns in it, so that their values are estimated
     elapsed: float | None = None  # of runs that nothing slowed down: their mean, in ns
+    sources: tuple[SurveySource, ...] = ()
 
     @property
     def ranked(self) -> tuple[SurveyRow, ...]:

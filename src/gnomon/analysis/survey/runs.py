@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.survey.batches import Batch, FindSource
-from gnomon.analysis.survey.origins import event_prefix
 from gnomon.analysis.survey.result import RunKey
 from gnomon.errors import GnomonError
 from gnomon.recording import RecordingWriter
-from gnomon.recording.model import EventInfo, RunInfo
+from gnomon.recording.contents import EventInfo, RunInfo
 from gnomon.sources.base import Command
 from gnomon.sources.measure import Measurement, measure
+from gnomon.sources.registry import event_prefix
 
 if TYPE_CHECKING:
     from gnomon.analysis.survey.turns import Turns
@@ -117,7 +117,7 @@ def _record(
 ) -> None:
     run, batch = place
     prefix = event_prefix(batch.origin) if mixed else ""
-    simulated = find(batch.origin).simulated
+    simulated = find(batch.origin).capabilities.simulated
     for info in measurement.events:
         writer.add_event(_of_origin(info, batch.origin, prefix, simulated=simulated))
     writer.append(

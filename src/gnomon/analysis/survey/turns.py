@@ -14,7 +14,7 @@ from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.result import RunKey
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Rotates, Source
 from gnomon.sources.measure import Measurement, event_infos, measure
 from gnomon.sources.pace import Growing
@@ -51,7 +51,7 @@ def measure_in_turns(
     with open_rotation(source, sets, command, order.choose()) as rotation:
         keeper = Keeper(layout, kept.extend)
         step = tick_length(turns.interval, source)
-        pace = Growing(step, len(layout.sets), simulated=source.simulated)
+        pace = Growing(step, len(layout.sets), simulated=source.capabilities.own_time)
 
         def heed(_: Turn, tick: Tick) -> None:
             pace.note(tick.seconds, tick.fixed.tolist())

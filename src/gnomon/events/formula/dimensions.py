@@ -19,7 +19,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gnomon.events.model import Event
+    from gnomon.events.event import Event
 
 Exponents = tuple[tuple[str, int], ...]
 """Base names with their exponents, sorted, none of them zero."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError, UsageError
 from gnomon.events.encoding import AMD_CORE, DYNAMIC_TYPE, INTEL_CORE, RAW_TYPE, Layout, decode
+from gnomon.events.event import Event, Fields, Kind, PerfEncoding, Scope
 from gnomon.events.libpfm.native import (
     AttrInfo,
     EventInfo,
@@ -26,7 +27,6 @@ from gnomon.events.libpfm.native import (
     environment,
     open_library,
 )
-from gnomon.events.model import Event, Fields, Kind, PerfEncoding, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Scope
-from gnomon.events.perfmon.core import core_entry
-from gnomon.events.perfmon.uncore import uncore_entry
+from gnomon.events.event import Scope
+from gnomon.events.perfmon.entries import core_entry, uncore_entry
 from gnomon.events.perfmon.values import BadEntryError, Context, Entry, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gnomon.events.model import Event
+    from gnomon.events.event import Event
 
 __all__ = ["Cpu", "Entry", "EventList", "ListFile", "available_cpus", "host_cpuid", "load"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gnomon.events.model import Constraint, Event, Fields, Kind, PerfEncoding, Scope
+from gnomon.events.event import Constraint, Event, Fields, Kind, PerfEncoding, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,9 @@
 Events that share counters by turns are only sampled in time. A plan avoids that: the
 program is run once for each batch, and every counter of a batch covers the whole run
 (Sterz, section 3.1). Each batch carries the counter of each of its events, which anyone
-can check, and the plan carries a bound that no plan can go below.
+can check, and the plan carries a bound that no plan can go below. Each unit is planned
+by itself, then the units are put side by side. `explain_fit` tells whether events fit
+into one set, and if not, what stands in the way.
 """
 
 from __future__ import annotations
@@ -11,19 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import Event, Request
-from gnomon.events.planner.bounds import Bound
-from gnomon.events.planner.pmu import Counter, Pmu
-from gnomon.events.planner.unit import plan_unit
-from gnomon.events.planner.units import route
-from gnomon.events.planner.words import join, plural
+from gnomon.errors import UsageError
+from gnomon.events.event import Event, Request
+from gnomon.events.planner.bounds import Bound, make_problem, settle_anchors
+from gnomon.events.planner.pmu import Counter, Pmu, route
+from gnomon.events.planner.reasons import diagnose, join, modes_of, plural, remedies
+from gnomon.events.planner.seating import Need, Placed, need_of, seat, watchdog_of
+from gnomon.events.planner.solver import solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from gnomon.events.planner.seating import Placed
-    from gnomon.events.planner.unit import UnitPlan
 
 _T = TypeVar("_T")
 
@@ -87,22 +86,6 @@ class Plan:
     def minimal(self) -> bool:
         """Whether the number of batches is proved to be the least possible."""
         return len(self.batches) == self.lower_bound
-
-    def batch_of(self, request: Request) -> int:
-        """Return the position of the first batch that counts a request."""
-        for position, batch in enumerate(self.batches):
-            if request in batch.requests:
-                return position
-        raise UsageError(f"{request.label} is in no batch of this plan")
-
-    def require_all(self) -> Plan:
-        """Return the plan itself, or raise an error that names what it could not place."""
-        if self.unplaceable:
-            lines = [f"{miss.request.label}: {miss.reason}" for miss in self.unplaceable]
-            raise GnomonError(
-                f"{plural(len(lines), 'event')} cannot be counted:\n  " + "\n  ".join(lines)
-            )
-        return self
 
     def explain(self) -> str:
         """Return the plan in a few sentences: how many batches, why, and what is missing."""
@@ -181,16 +164,78 @@ def as_requests(things: Iterable[Request | Event]) -> tuple[Request, ...]:
     return tuple(dict.fromkeys(found))
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether events can be counted together: a seating if so, else the reasons.
+
+    `remedies` would make them fit; `batches` is how many runs count them as things are,
+    0 when some cannot be counted at all.
+    """
+
+    requests: tuple[Request, ...]
+    batch: Batch | None
+    reasons: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    batches: int = 1
+
+    @property
+    def fits(self) -> bool:
+        """Whether all events can be counted together."""
+        return self.batch is not None
+
+    def __bool__(self) -> bool:
+        return self.fits
+
+    @property
+    def text(self) -> str:
+        """The answer as sentences, one a line."""
+        several = len(self.requests) > 1
+        if self.batch is not None:
+            head = "These events fit together" if several else "This event can be counted"
+            return f"{head}: {', '.join(map(_seat_text, self.batch.seats))}."
+        head = "These events do not fit together:" if several else "This event cannot be counted:"
+        lines = [head, *(f"  - {reason}." for reason in self.reasons)]
+        lines += [f"Remedy: {remedy}." for remedy in self.remedies]
+        if self.batches:
+            lines.append(f"As they are, {self.batches} batches count all of them.")
+        return "\n".join(lines)
+
+
+def explain_fit(events: Iterable[Request | Event], *pmus: Pmu) -> Fit:
+    """Tell whether events fit together in one set on these units, and why if they do not."""
+    requests = as_requests(events)
+    if not requests:
+        raise UsageError("there are no events to fit together")
+    routed = route(requests, pmus)
+    reasons = [f"{request.label}: {why}" for request, why in routed.lost]
+    cures: list[str] | None = [] if routed.lost else None
+    for pmu, found in routed.units:
+        if not pmu.unlimited and (why := diagnose(found, pmu)):
+            reasons += why
+            helpful = remedies(found, pmu)
+            # A change to the machine helps only if it helps on every unit that is short.
+            cures = helpful if cures is None else [cure for cure in cures if cure in helpful]
+    whole = plan(requests, *pmus)
+    if not reasons:
+        return Fit(requests, whole.batches[0])
+    batches = 0 if whole.unplaceable else len(whole.batches)
+    return Fit(requests, None, tuple(reasons), tuple(cures or ()), batches)
+
+
+def _seat_text(seat: Seat) -> str:
+    return f"{seat.request.label} on {seat.counter}" if seat.counter else seat.request.label
+
+
 def _merge(units: Sequence[UnitPlan], position: int, order: dict[Request, int]) -> Batch:
     """Return what all units count in the same run."""
     seats = []
     for unit in units:
         placed = unit.batches[position] if position < len(unit.batches) else unit.idle
-        seats += [_seat(unit.pmu, p) for p in placed if p.need.request is not None]
+        seats += [_place(unit.pmu, p) for p in placed if p.need.request is not None]
     return Batch(tuple(sorted(seats, key=lambda seat: order[seat.request])))
 
 
-def _seat(pmu: Pmu, placed: Placed) -> Seat:
+def _place(pmu: Pmu, placed: Placed) -> Seat:
     if placed.need.request is None:
         raise ValueError("the watchdog has no seat of ours")
     counter = Counter.of_index(placed.counter) if placed.counter >= 0 else None
@@ -201,3 +246,113 @@ def _shuffle(items: list[_T], seed: int) -> None:
     from random import Random
 
     Random(seed).shuffle(items)
+
+
+NO_COUNTER = -1
+"""The counter of an event on a unit without a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPlan:
+    """The batches of one unit; `idle` is what it counts when it has no batch left."""
+
+    pmu: Pmu
+    batches: tuple[tuple[Placed, ...], ...]
+    idle: tuple[Placed, ...]
+    bound: Bound
+    unplaceable: tuple[tuple[Request, str], ...] = ()
+
+
+def plan_unit(pmu: Pmu, requests: Sequence[Request], anchors: Sequence[Request]) -> UnitPlan:
+    """Plan requests on one unit, with all anchors in every batch."""
+    if pmu.unlimited:
+        idle = _loose(anchors)
+        loose = ((*idle, *_loose(requests)),) if requests else ()
+        return UnitPlan(pmu, loose, idle, Bound(len(loose), ""))
+    held, left = _hold_anchors(pmu, anchors)
+    unplaceable: list[tuple[Request, str]] = []
+    classes: dict[object, list[Need]] = {}
+    fits: dict[tuple[object, ...], bool] = {}
+    for request in requests:
+        need = need_of(request, pmu).within(left)
+        key = (need.counters, need.alone, need.demands)
+        if key not in fits:
+            fits[key] = seat([need, *held]) is not None
+        apart = _class_of(request, pmu)
+        if fits[key] and not (anchors and apart != _class_of(anchors[0], pmu)):
+            classes.setdefault(apart, []).append(need)
+        else:
+            unplaceable.append((request, _why_not(request, anchors, pmu)))
+    solved = [_solve(needs, held, pmu) for needs in classes.values()]
+    order = {request: position for position, request in enumerate(requests)}
+    return UnitPlan(
+        pmu,
+        tuple(
+            sorted(
+                (tuple(batch) for batches, _ in solved for batch in batches),
+                key=lambda batch: _first(batch, order),
+            )
+        ),
+        tuple(seat(held) or ()),
+        _sum([bound for _, bound in solved], pmu),
+        tuple(unplaceable),
+    )
+
+
+def _hold_anchors(pmu: Pmu, anchors: Sequence[Request]) -> tuple[tuple[Need, ...], int]:
+    """Return what every batch holds, the watchdog included, and the counters left to others."""
+    clash = diagnose(anchors, pmu)
+    watchdog = watchdog_of(pmu)
+    needs = [need_of(anchor, pmu) for anchor in anchors]
+    settled = settle_anchors([watchdog, *needs] if watchdog else needs)
+    if clash or settled is None:
+        raise UsageError(f"the anchors do not fit into one batch on {pmu.name}: {_said(clash)}")
+    return settled
+
+
+def _solve(
+    needs: Sequence[Need], anchors: tuple[Need, ...], pmu: Pmu
+) -> tuple[list[list[Placed]], Bound]:
+    if len(needs) + len(anchors) <= pmu.counters_mask.bit_count():
+        together = seat([*needs, *anchors])
+        if together is not None:
+            return [together], Bound(1, "")
+    return solve(make_problem(needs, anchors, pmu.counters_mask))
+
+
+def _class_of(request: Request, pmu: Pmu) -> object:
+    """Return what requests must have in common to be counted in one batch."""
+    if request.modifiers.exclusive:
+        return request
+    return modes_of(request) if pmu.same_modes else None
+
+
+def _why_not(request: Request, anchors: Sequence[Request], pmu: Pmu) -> str:
+    by_itself = diagnose([request], pmu)
+    if by_itself:
+        return _said(by_itself)
+    names = join([anchor.label for anchor in anchors])
+    return f"it does not fit beside {names}: {_said(diagnose([*anchors, request], pmu))}"
+
+
+def _sum(bounds: Sequence[Bound], pmu: Pmu) -> Bound:
+    if len(bounds) < 2:
+        return bounds[0] if bounds else Bound(0, "")
+    apart = f"{plural(len(bounds), 'part')} of the events on {pmu.name} cannot be mixed"
+    return Bound(
+        sum(bound.batches for bound in bounds),
+        "; ".join([apart, *dict.fromkeys(bound.reason for bound in bounds if bound.reason)]),
+    )
+
+
+def _first(batch: Iterable[Placed], order: dict[Request, int]) -> int:
+    """Return the earliest request of a batch that is no anchor."""
+    return min(order[p.need.request] for p in batch if p.need.request in order)
+
+
+def _loose(requests: Sequence[Request]) -> tuple[Placed, ...]:
+    return tuple(Placed(Need(request, 0), NO_COUNTER) for request in requests)
+
+
+def _said(reasons: Sequence[str]) -> str:
+    return "; ".join(reasons) or "no seating was found"

@@ -15,10 +15,17 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from gnomon.errors import UnknownEventError, UsageError
+from gnomon.events.event import Event, Scope
 from gnomon.events.formula import CONSTANTS, Formula
-from gnomon.events.model import Event, Scope
-from gnomon.events.presets.definition import Operator, Origin, PresetDefinition, to_postfix
-from gnomon.events.presets.names import PresetInfo, known_presets, unknown_preset
+from gnomon.events.presets.definition import (
+    Operator,
+    Origin,
+    PresetDefinition,
+    PresetInfo,
+    known_presets,
+    to_postfix,
+    unknown_preset,
+)
 from gnomon.events.tomlfile import Section, quote, read_definitions, suggestion
 
 __all__ = [

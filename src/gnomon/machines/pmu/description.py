@@ -8,14 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.events.collection import is_file
-from gnomon.events.model import Scope
-from gnomon.events.tomlfile import parse_definitions, suggestion
+from gnomon.events.event import Scope
+from gnomon.events.tomlfile import is_file, parse_definitions, suggestion
 from gnomon.machines.fields import choice, number, truth, whole
 from gnomon.machines.ledger import ALL_MODES, Mode
-from gnomon.machines.pmu.model import Pmu, PmuEvent, Term, Unit
-from gnomon.machines.pmu.names import PMUS
-from gnomon.machines.pmu.recipes import known_counts, needs_of
+from gnomon.machines.pmu import PMUS
+from gnomon.machines.pmu.events import Pmu, PmuEvent, Term, Unit, known_counts, needs_of
 
 if TYPE_CHECKING:
     from gnomon.events.tomlfile import Section

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from gnomon.events.planner.pmu import FIXED
 from gnomon.events.planner.seating import Matching
 from gnomon.machines.ledger import ALL_MODES, Mode
-from gnomon.machines.pmu.model import Pmu, PmuEvent, Unit
+from gnomon.machines.pmu.events import Pmu, PmuEvent, Unit
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Modifiers
+    from gnomon.events.event import Modifiers
 
 _LETTERS = {Mode.USER: "u", Mode.SUPERVISOR: "k", Mode.HYPERVISOR: "h"}
 

@@ -6,25 +6,13 @@ threads; any other one runs under valgrind's lackey, slowly and as one thread.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.machines.tracing.binary import is_traced_binary
-    from gnomon.machines.tracing.traced import Method, TracedProgram, trace
+    from gnomon.machines.tracing.traced import Method, TracedProgram, is_traced_binary, trace
 
 __all__ = ["Method", "TracedProgram", "is_traced_binary", "trace"]
 
-
-def __getattr__(name: str) -> Any:
-    # Names are fetched on first use: the compiler wrapper needs none of them.
-    if name not in __all__:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    module = "binary" if name == "is_traced_binary" else "traced"
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "traced"))

@@ -9,7 +9,7 @@ from gnomon import _native
 from gnomon.errors import UsageError
 from gnomon.events.sysfs import parse_cpu_list
 from gnomon.events.tomlfile import suggestion
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 from gnomon.machines.program import Observed, Program, Range
 from gnomon.machines.workloads.definition import PLACES, describe
 from gnomon.machines.workloads.exact import NAMES, exact_counts

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gnomon.errors import GnomonError
-from gnomon.events.collection import Collection
-from gnomon.events.tomlfile import Section
+from gnomon.events.tomlfile import Collection, Section
 from gnomon.machines.fields import number
 
 if TYPE_CHECKING:

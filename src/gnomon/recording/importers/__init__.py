@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from gnomon.errors import RecordingError, UsageError
-from gnomon.recording._files import read_error
+from gnomon.recording.files import read_error
 from gnomon.recording.importers.draft import ImportedData
 
 if TYPE_CHECKING:

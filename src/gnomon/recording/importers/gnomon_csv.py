@@ -6,16 +6,16 @@ import csv
 import io
 from typing import NamedTuple
 
-from gnomon.recording.exporters.gnomon_csv import COLUMNS
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.exporters import CSV_COLUMNS
 from gnomon.recording.importers.draft import Draft, ImportedData
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
 
 TITLE = "gnomon CSV"
 
 
 def sniff(head: str) -> bool:
     """Tell whether the first line has the names of our columns."""
-    return head.splitlines()[:1] == [",".join(COLUMNS)]
+    return head.splitlines()[:1] == [",".join(CSV_COLUMNS)]
 
 
 class _Line(NamedTuple):
@@ -33,7 +33,7 @@ def parse(text: str, file: str) -> ImportedData:
     table = csv.reader(io.StringIO(text, newline=""))
     lines: list[_Line] = []
     try:
-        if tuple(next(table, ())) != COLUMNS:
+        if tuple(next(table, ())) != CSV_COLUMNS:
             return draft.finish("gnomon")
         for cells in table:
             line = _line(cells)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.errors import RecordingError
-from gnomon.recording._header import build
-from gnomon.recording.exporters.gnomon_jsonl import VERSION
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.exporters import JSONL_VERSION
+from gnomon.recording.header import build
 from gnomon.recording.importers.draft import Draft, ImportedData
-from gnomon.recording.model import EventInfo, Provenance, Reading, RunInfo, Status
 
 TITLE = "gnomon JSON lines"
 
@@ -28,10 +28,10 @@ def parse(text: str, file: str) -> ImportedData:
     header = _loads(first)
     if not isinstance(header, dict) or "gnomon" not in header:
         return draft.finish("gnomon")
-    if header["gnomon"] != VERSION:
+    if header["gnomon"] != JSONL_VERSION:
         raise RecordingError(
             f"'{file}' has version {header['gnomon']} of {TITLE}, and this gnomon reads "
-            f"{VERSION}: install a newer gnomon."
+            f"{JSONL_VERSION}: install a newer gnomon."
         )
     readings = []
     for count, line in enumerate(rest, start=2):

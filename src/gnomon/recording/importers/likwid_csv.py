@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from gnomon.recording.contents import Status
 from gnomon.recording.importers.draft import Draft, ImportedData, Row, decimal_of
-from gnomon.recording.model import Status
 
 TITLE = "likwid-perfctr -O"
 

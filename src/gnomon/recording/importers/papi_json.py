@@ -7,8 +7,8 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gnomon.recording.contents import Status
 from gnomon.recording.importers.draft import Draft, ImportedData, Row, decimal_of
-from gnomon.recording.model import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

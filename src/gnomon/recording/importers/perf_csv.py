@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gnomon.recording.importers import _perf
+from gnomon.recording.importers import perf
 from gnomon.recording.importers.draft import Draft, ImportedData
 
 TITLE = "perf stat -x"
@@ -48,7 +48,7 @@ def parse(text: str, file: str) -> ImportedData:
     split = [_split(line, separator) if separator and _is_data(line) else None for line in lines]
     has_intervals = any(fields is not None and fields.interval for fields in split)
     for count, (line, fields) in enumerate(zip(lines, split, strict=True), start=1):
-        if started := _perf.started_on(line):
+        if started := perf.started_on(line):
             created = created or started
             run += bool(draft.rows)  # perf was told to append to the file
         if fields is not None:
@@ -85,7 +85,7 @@ def _separator(lines: list[str]) -> str:
 
 
 def _split(line: str, separator: str) -> _Line | None:
-    for mark in _perf.MISSING:
+    for mark in perf.MISSING:
         line = line.replace(mark, mark.replace(" ", "\0"))
     rest = [field.strip().replace("\0", " ") for field in line.strip("\n").split(separator)]
     if separator == " " or not separator.strip():
@@ -109,8 +109,8 @@ def _split(line: str, separator: str) -> _Line | None:
             cgroup = rest.pop(0)
     if rest and rest[0].endswith("%"):
         noise = rest.pop(0)[:-1]
-    running = _perf.number(rest[0]) if rest and rest[0].isdecimal() else None
-    if len(rest) < 2 or running is None or _perf.number(rest[1]) is None:
+    running = perf.number(rest[0]) if rest and rest[0].isdecimal() else None
+    if len(rest) < 2 or running is None or perf.number(rest[1]) is None:
         return None
     if not re.search(r"[A-Za-z]", event):
         return None
@@ -133,20 +133,20 @@ def _is_metric(line: str, separator: str) -> bool:
 
 
 def _add(draft: Draft, fields: _Line, run: int) -> bool:
-    scope = _perf.scope_of(fields.place) if fields.place else "process"
+    scope = perf.scope_of(fields.place) if fields.place else "process"
     if not fields.place and fields.cgroup:
         scope = f"cgroup/{fields.cgroup}"
-    added = _perf.add(
+    added = perf.add(
         draft,
         fields.event,
         fields.value,
         unit=fields.unit,
         scope=scope or fields.place,
-        time=_perf.nanoseconds(fields.interval) if fields.interval else 0,
+        time=perf.nanoseconds(fields.interval) if fields.interval else 0,
         running=fields.running,
-        percent=_perf.number(fields.percent),
+        percent=perf.number(fields.percent),
         run=run,
     )
     if added and fields.noise:
-        _perf.note_mean(draft, fields.event, fields.noise)
+        perf.note_mean(draft, fields.event, fields.noise)
     return added

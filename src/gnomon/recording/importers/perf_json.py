@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from gnomon.recording.importers import _perf
+from gnomon.recording.importers import perf
 from gnomon.recording.importers.draft import Draft, ImportedData
 
 TITLE = "perf stat -j"
@@ -28,7 +28,7 @@ def parse(text: str, file: str) -> ImportedData:
     created, run = "", 0
     objects: list[tuple[int, str, int, dict[str, str]]] = []
     for count, line in enumerate(text.splitlines(), start=1):
-        if started := _perf.started_on(line):
+        if started := perf.started_on(line):
             created = created or started
             run += bool(objects)  # perf was told to append to the file
         elif '"' in line:
@@ -66,12 +66,12 @@ def _is_metric(pairs: dict[str, str]) -> bool:
 
 def _add(draft: Draft, pairs: dict[str, str], run: int) -> bool:
     event = pairs.get("event", "")
-    interval = _perf.number(pairs.get("interval", "0"))
-    running = _perf.number(pairs.get("event-runtime", "0"))
-    percent = _perf.number(pairs.get("pcnt-running", "100"))
+    interval = perf.number(pairs.get("interval", "0"))
+    running = perf.number(pairs.get("event-runtime", "0"))
+    percent = perf.number(pairs.get("pcnt-running", "100"))
     if not event or interval is None or running is None or percent is None:
         return False
-    added = _perf.add(
+    added = perf.add(
         draft,
         event,
         pairs.get("counter-value", "").strip(),
@@ -83,7 +83,7 @@ def _add(draft: Draft, pairs: dict[str, str], run: int) -> bool:
         run=run,
     )
     if added and "variance" in pairs:
-        _perf.note_mean(draft, event, pairs["variance"])
+        perf.note_mean(draft, event, pairs["variance"])
     return added
 
 
@@ -92,5 +92,5 @@ def _scope(pairs: dict[str, str]) -> str:
         if key in pairs:
             place = pairs[key]
             bare = f"{key}/{place}"
-            return bare if place.isdecimal() else _perf.scope_of(place) or bare
+            return bare if place.isdecimal() else perf.scope_of(place) or bare
     return f"cgroup/{pairs['cgroup']}" if pairs.get("cgroup") else "process"

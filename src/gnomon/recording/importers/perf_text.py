@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from gnomon.recording.importers import _perf
+from gnomon.recording.contents import RunInfo, Status
+from gnomon.recording.importers import perf
 from gnomon.recording.importers.draft import Draft, ImportedData, Row
-from gnomon.recording.model import RunInfo, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,12 +112,12 @@ def parse(text: str, file: str) -> ImportedData:
         line = _ESCAPES.sub("", raw)
         if not line.strip():
             continue
-        created = created or _perf.started_on(line) or ""
+        created = created or perf.started_on(line) or ""
         if header := _HEADER.fullmatch(line):
             kind, what = header["kind"].strip(), header["what"]
             blocks.append(_Block(kind, what, int(header["runs"] or 1)))
         elif elapsed := _ELAPSED.fullmatch(line):
-            blocks[-1].elapsed = _perf.nanoseconds(elapsed["time"])
+            blocks[-1].elapsed = perf.nanoseconds(elapsed["time"])
         elif _KNOWN.fullmatch(line):
             continue
         elif more := _MORE.fullmatch(line):
@@ -173,9 +173,9 @@ def _finish(draft: Draft, blocks: list[_Block], created: str) -> ImportedData:
 
 def _add_block(draft: Draft, block: _Block, run: int) -> None:
     for line, time, duration in _timed(block):
-        value = None if line.value in _perf.MISSING else _grouped(line.value)
-        status = _perf.MISSING.get(line.value, Status.COUNTED)
-        percent = _perf.number(line.percent) if line.percent else None
+        value = None if line.value in perf.MISSING else _grouped(line.value)
+        status = perf.MISSING.get(line.value, Status.COUNTED)
+        percent = perf.number(line.percent) if line.percent else None
         enabled = running = duration
         if percent is not None and value is not None:
             status = Status.SCALED
@@ -186,13 +186,13 @@ def _add_block(draft: Draft, block: _Block, run: int) -> None:
         elif value is None:
             running = 0
             enabled = duration if status is Status.NOT_COUNTED else 0
-        scope = (_perf.scope_of(line.place) if line.place else None) or block.scope
+        scope = (perf.scope_of(line.place) if line.place else None) or block.scope
         if not line.place and line.cgroup:
             scope = f"cgroup/{line.cgroup}"
         where = (line.unit, scope, time, enabled, running, run)
         draft.rows.append(Row(line.event, value, status, *where))
         if block.runs > 1:
-            _perf.note_mean(draft, line.event, line.noise, block.runs)
+            perf.note_mean(draft, line.event, line.noise, block.runs)
 
 
 def _timed(block: _Block) -> Iterator[tuple[_Line, int, int]]:
@@ -209,7 +209,7 @@ def _timed(block: _Block) -> Iterator[tuple[_Line, int, int]]:
 
 
 def _nanoseconds(seconds: str) -> int:
-    return _perf.nanoseconds(seconds) if seconds else 0
+    return perf.nanoseconds(seconds) if seconds else 0
 
 
 def _grouped(text: str) -> Decimal | None:
@@ -221,8 +221,8 @@ def _grouped(text: str) -> Decimal | None:
     text = re.sub(rf"[ '’{_SPACES}]", "", text)
     marks = re.findall(r"[.,]", text)
     if not marks:
-        return _perf.number(text)
+        return perf.number(text)
     whole, _, rest = text.rpartition(marks[-1])
     is_point = len(set(marks)) > 1 or (len(marks) == 1 and len(rest) != 3)
     digits = re.sub(r"[.,]", "", whole)
-    return _perf.number(f"{digits}.{rest}" if is_point else f"{digits}{rest}")
+    return perf.number(f"{digits}.{rest}" if is_point else f"{digits}{rest}")

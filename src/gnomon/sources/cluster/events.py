@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gnomon.events.model import Scope
-from gnomon.machines.pmu.model import Pmu, PmuEvent, Unit
+from gnomon.events.event import Scope
+from gnomon.machines.pmu.events import Pmu, PmuEvent, Unit
 
 _PS_IN_NS = 1000
 

@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, UsageError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.machines.pmu.programming import modes_of, why_not
 from gnomon.messaging.simulator import build_program, load_cluster, simulate
-from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
+from gnomon.sources.cluster import SOURCE
 from gnomon.sources.cluster.events import cluster_pmu, counted
 from gnomon.sources.cluster.run import ClusterRun
-from gnomon.sources.machine.counting import MachineCounting
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.simulated.counting import SimulatedCounting
+from gnomon.sources.simulated.naming import find_event
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
 
 PREFIX = "program:"
 
@@ -41,15 +42,14 @@ class ClusterSource:
     `program:NAME` with words `key=value` after it.
     """
 
-    name = "cluster"
-    simulated = True
+    capabilities = SOURCE.capabilities
 
     def __init__(self, cluster: str | Path, *, seed: int = 1) -> None:
         if not 0 <= seed < 1 << 63:
             raise UsageError(f"a seed of {seed} makes no sense: 0 to 2^63 - 1.")
         self.cluster = load_cluster(cluster)
         self.seed = seed
-        self._on = f"cluster:{cluster}"
+        self.name = f"{SOURCE.name}:{cluster}"
         self.pmu = cluster_pmu(self.cluster.name, self.cluster.title)
 
     def events(self) -> Iterator[Event]:
@@ -58,7 +58,7 @@ class ClusterSource:
 
     def resolve(self, name: str) -> tuple[Event, ...]:
         """Return the event of this name."""
-        return (find_event(self.pmu, name, on=self._on).event,)
+        return (find_event(self.pmu, name, on=self.name).event,)
 
     def availability(self, requests: Sequence[Request]) -> list[Availability]:
         """Try the events out on a few messages there and back."""
@@ -90,10 +90,10 @@ class ClusterSource:
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
         counters = _Counters(self.pmu, self.seed)
-        return MachineCounting(groups, self._run(target), counters, exact=exact)
+        return SimulatedCounting(groups, self._run(target), counters, exact=exact)
 
     def _run(self, target: Target) -> ClusterRun:
         if not isinstance(target, Command):

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.machines.ledger import CLASSES
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 from gnomon.machines.operations import OPERATION, Code, fixed_feed
 from gnomon.machines.pmu.bank import Bank
 from gnomon.machines.pmu.programming import misfit
 from gnomon.machines.program import Observed, Program, Range
 from gnomon.sources.base import Availability, Verdict
-from gnomon.sources.machine.admission import Admission, programme
 from gnomon.sources.machine.runs import ExecutionRun
+from gnomon.sources.simulated.admission import Admission, programme
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.events.model import Request
-    from gnomon.machines.model import Machine
-    from gnomon.machines.pmu.model import PmuEvent
+    from gnomon.events.event import Request
+    from gnomon.machines.machine import Machine
+    from gnomon.machines.pmu.events import PmuEvent
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.sources.machine.targets import Bench
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gnomon.errors import UsageError
 from gnomon.machines.ledger import ALL_MODES
 from gnomon.machines.loads import FAST, SLOW, LoadRun
-from gnomon.sources.machine.runs import Run
+from gnomon.sources.simulated.run import Run
 from gnomon.units import parse_count, parse_duration
 
 if TYPE_CHECKING:

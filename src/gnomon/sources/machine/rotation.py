@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from gnomon.machines.pmu.bank import Bank, Counted
 from gnomon.machines.pmu.programming import ToldTurns, misfit
-from gnomon.recording.model import Reading, Status
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Turn
-from gnomon.sources.machine.counting import MachineCounting
+from gnomon.sources.simulated.counting import SimulatedCounting
 
 if TYPE_CHECKING:
-    from gnomon.events.model import Group
+    from gnomon.events.event import Group
     from gnomon.machines.pmu.programming import Programmed
-    from gnomon.sources.machine.runs import Run
     from gnomon.sources.machine.targets import Bench
+    from gnomon.sources.simulated.run import Run
 
 
-class MachineRotation(MachineCounting):
+class MachineRotation(SimulatedCounting):
     """Sets that take turns; see `gnomon.sources.base.Rotation` for the contract."""
 
     def __init__(

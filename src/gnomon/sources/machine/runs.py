@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Scope
-from gnomon.machines.execution import Execution
+from gnomon.events.event import Scope
+from gnomon.machines.execution import Execution, LatencyWatch
 from gnomon.machines.ledger import ALL_MODES
-from gnomon.machines.pmu.recipes import absent, evaluate, recipe
+from gnomon.machines.pmu.events import absent, evaluate, recipe
 from gnomon.machines.program import Observed
-from gnomon.machines.watches import LatencyWatch
-from gnomon.sources.base import Closing
+from gnomon.sources.simulated.run import Run
 
 if TYPE_CHECKING:
-    from gnomon.machines.execution import RunOptions
+    from gnomon.machines.execution import RunOptions, Watch
     from gnomon.machines.ledger import Ledger
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.machines.program import Program
     from gnomon.machines.signals import SignalRun
     from gnomon.machines.tracing import TracedProgram
-    from gnomon.machines.watches import Watch
     from gnomon.sources.sampling import MappedFile
 
 _NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted
@@ -35,54 +32,6 @@ _SEEN = {
     "classes": "what its instructions do",
     "fetches": "where its instructions are",
 }
-
-
-class Run(Closing):
-    """Something that goes on in simulated time when it is told to."""
-
-    has_process = False
-    exit_status: int | None = None
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is to be said about the run, so far."""
-        return ()
-
-    @property
-    @abstractmethod
-    def now_ns(self) -> int:
-        """The simulated time since the start."""
-
-    @abstractmethod
-    def begin(self) -> None:
-        """Let it begin, at simulated time 0."""
-
-    @abstractmethod
-    def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
-        """Go on to a moment, for about so many seconds of real time; tell whether it has ended."""
-
-    @abstractmethod
-    def look(self, programmed: Programmed) -> Mapping[str, int]:
-        """Return how often an event happened so far, in each place."""
-
-    @abstractmethod
-    def refusal(self, programmed: Programmed) -> str:
-        """Return why an event cannot be counted in this run, empty when it can."""
-
-    def admit(self, programmed: Programmed) -> None:
-        """Prepare what it takes to count an event; before the beginning."""
-
-    def ledger(self) -> Ledger:
-        """Return everything that the machine has counted."""
-        raise UsageError("a signal has no machine behind it: its truth is its own.")
-
-    def interrupt(self, signal: int) -> None:
-        """End it as a signal would."""
-        if self.exit_status is None:
-            self.exit_status = 128 + signal
-
-    def close(self) -> None:
-        """Give everything back; may be called again."""
 
 
 class ExecutionRun(Run):

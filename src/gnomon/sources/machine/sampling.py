@@ -8,26 +8,26 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.errors import NotSupportedError, StateError, UsageError
-from gnomon.events.model import Scope
+from gnomon.events.event import Scope
+from gnomon.machines.execution import LatencyWatch, OverflowWatch
 from gnomon.machines.lowering import TICKS_PER_CYCLE, ns_of_ticks
 from gnomon.machines.memory import Place as Origin
 from gnomon.machines.pmu.bank import Bank
+from gnomon.machines.pmu.events import recipe
 from gnomon.machines.pmu.programming import Programmed, misfit
-from gnomon.machines.pmu.recipes import recipe
-from gnomon.machines.watches import LatencyWatch, OverflowWatch
 from gnomon.sources.base import Closing
-from gnomon.sources.machine.admission import programme
 from gnomon.sources.machine.runs import ExecutionRun
 from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
+from gnomon.sources.simulated.admission import programme
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.machines.pmu.model import PmuEvent
-    from gnomon.machines.watches import Watch
-    from gnomon.sources.machine.runs import Run
+    from gnomon.machines.execution import Watch
+    from gnomon.machines.pmu.events import PmuEvent
     from gnomon.sources.machine.targets import Bench
+    from gnomon.sources.simulated.run import Run
 
 _PIECE = 0.05  # seconds of real time between looks, so that no sample has to be dropped
 

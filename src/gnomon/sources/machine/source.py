@@ -10,25 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Group, PerfEncoding, Request
+from gnomon.events.event import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
-from gnomon.machines.model import Machine
+from gnomon.machines.machine import Machine
 from gnomon.machines.pmu.description import load_pmu
-from gnomon.machines.pmu.model import Unit
-from gnomon.recording.model import SIMULATED_CLOCK, Provenance
+from gnomon.machines.pmu.events import Unit
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
-from gnomon.sources.machine.counting import MachineCounting
-from gnomon.sources.machine.naming import find_event
+from gnomon.sources.machine import SOURCE
 from gnomon.sources.machine.targets import Bench, prepare, run_program
+from gnomon.sources.simulated.counting import SimulatedCounting
+from gnomon.sources.simulated.naming import find_event
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
-    from gnomon.events.planner import Plan
+    from gnomon.events import planner
+    from gnomon.events.planner import Fit, Plan
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.latency import Facility
+    from gnomon.sources.machine.accesses import Accesses
     from gnomon.sources.machine.rotation import MachineRotation
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
@@ -43,8 +46,7 @@ class MachineSource:
     `profile` chooses among the portable names of machines that have several tables of them.
     """
 
-    name = "machine"
-    simulated = True
+    capabilities = SOURCE.capabilities
 
     def __init__(
         self,
@@ -61,6 +63,10 @@ class MachineSource:
         self.pmu = pmu if pmu is not None else load_pmu(self.machine.pmu)
         self.seed = seed
         self._profile = profile
+        self.name = str(machine)
+        if isinstance(machine, Machine):
+            known = SOURCE.claims is not None and SOURCE.claims(machine.name)
+            self.name = machine.name if known else f"{SOURCE.name}:{machine.name}"
         self._on = "" if isinstance(machine, Machine) else str(machine)
         self._bench = Bench(self.machine, self.pmu, seed, options)
 
@@ -97,21 +103,33 @@ class MachineSource:
 
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
         """Return in how few runs all of these can be counted on the machine's counters."""
+        from gnomon.events.planner import plan
+
+        return plan(self._seated(requests), *self._units(), anchors=anchors)
+
+    def explain_fit(self, requests: Sequence[Request]) -> Fit:
+        """Return whether these fit on the machine's counters together."""
+        from gnomon.events.planner import explain_fit
+
+        return explain_fit(self._seated(requests), *self._units())
+
+    def _units(self) -> tuple[planner.Pmu, planner.Pmu]:
         from gnomon.events import planner
 
         pmu = self.pmu
         core = planner.Pmu(
             pmu.name, pmu.general, len(pmu.fixed), pmu.width, same_modes=pmu.same_modes
         )
-        uncore = planner.Pmu(_UNCORE, pmu.uncore)
-        wanted = [replace(request, event=self._seated(request.event)) for request in requests]
-        return planner.plan(wanted, core, uncore, anchors=anchors)
+        return core, planner.Pmu(_UNCORE, pmu.uncore)
 
-    def _seated(self, event: Event) -> Event:
-        """Return an event with the unit that counts it, for the planner."""
-        if find_event(self.pmu, event.name).unit is Unit.UNCORE:
-            return replace(event, encoding=PerfEncoding(_UNCORE, 0, 0))
-        return event
+    def _seated(self, requests: Sequence[Request]) -> list[Request]:
+        """Return requests with the units that count them, for the planner."""
+
+        def seated(event: Event) -> Event:
+            uncore = find_event(self.pmu, event.name).unit is Unit.UNCORE
+            return replace(event, encoding=PerfEncoding(_UNCORE, 0, 0)) if uncore else event
+
+        return [replace(request, event=seated(request.event)) for request in requests]
 
     def constants(self) -> dict[str, float]:
         """Return what formulas of metrics may ask of the machine."""
@@ -128,9 +146,9 @@ class MachineSource:
 
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a measurement; what cannot be counted is reported in its readings."""
-        return MachineCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
+        return SimulatedCounting(groups, prepare(self._bench, target), self._bench, exact=exact)
 
     def open_sets(
         self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
@@ -142,10 +160,10 @@ class MachineSource:
 
     def open_program(
         self, groups: Sequence[Group], program: Program, *, exact: bool = False
-    ) -> MachineCounting:
+    ) -> SimulatedCounting:
         """Set up a measurement of a program that was made in Python."""
         run = run_program(self._bench, program)
-        return MachineCounting(groups, run, self._bench, exact=exact)
+        return SimulatedCounting(groups, run, self._bench, exact=exact)
 
     def sample(
         self, samplings: Sequence[Sampling], target: Target, *, pages: int = 128
@@ -161,6 +179,15 @@ class MachineSource:
         from gnomon.sources.machine.sampling import MachineSampler
 
         return MachineSampler(samplings, run_program(self._bench, program), self._bench)
+
+    def accesses(
+        self, command: Command, *, local: bool = False, options: RunOptions | None = None
+    ) -> Accesses:
+        """Run a command and see its accesses that another node answers; with `local`, all."""
+        from gnomon.sources.machine.accesses import Accesses
+
+        bench = Bench(self.machine, self.pmu, self.seed, options)
+        return Accesses(prepare(bench, command), local=local)
 
     def latency_facility(self) -> Facility:
         """Return how the machine tells the latency of loads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, UsageError
 from gnomon.sources.base import Command
@@ -11,23 +11,13 @@ from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
-    from gnomon.machines.model import Machine
-    from gnomon.machines.pmu.model import Pmu
+    from gnomon.machines.machine import Machine
+    from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.base import Target
-    from gnomon.sources.machine.runs import Run
+    from gnomon.sources.simulated.run import Run
 
 _SIGNAL_SECONDS = 10
-
-
-class Counted(Protocol):
-    """Anything whose events are behind a simulated PMU."""
-
-    @property
-    def pmu(self) -> Pmu: ...
-
-    @property
-    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

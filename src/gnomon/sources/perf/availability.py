@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gnomon import _native
-from gnomon.events.model import Event, Kind, Request
+from gnomon.events.event import Event, Kind, Request
 from gnomon.sources.base import Availability, Verdict
+from gnomon.sources.event_spec import event_spec, separates_levels
 from gnomon.sources.host import Host
-from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.reasons import explain
 
 _ITERATIONS = 100_000

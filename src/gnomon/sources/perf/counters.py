@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.events import planner
+from gnomon.events.event import Constraint, Event, Kind, Modifiers, Request
 from gnomon.events.generic import raw_event
-from gnomon.events.model import Constraint, Event, Kind, Modifiers, Request
 from gnomon.events.sysfs import Pmu
+from gnomon.sources.abilities import CounterUnit
+from gnomon.sources.event_spec import event_spec
 from gnomon.sources.host import Host
-from gnomon.sources.perf.attr import event_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gnomon.events.catalogue import HostCatalogue
     from gnomon.sources.perf.source import PerfSource
 
 _MOST = 64
@@ -100,3 +104,15 @@ def reads_in_user_space(pmu: Pmu, host: Host) -> bool:
         return group.map_user_pages()
     finally:
         group.close()
+
+
+def units(catalogue: HostCatalogue, host: Host) -> Iterator[CounterUnit]:
+    """Yield the units of a host that count, those in the cores first."""
+    cores = [pmu.name for pmu in catalogue.core_pmus]
+    for pmu in (*catalogue.core_pmus, *catalogue.pmus.values()):
+        of_cores = pmu in catalogue.core_pmus
+        if of_cores or pmu.name not in cores:
+            counters = count_counters(pmu) if of_cores else None
+            reads = counters is not None and reads_in_user_space(pmu, host)
+            names = pmu.event_names()
+            yield CounterUnit(pmu.name, of_cores, counters, reads, len(names), pmu.cpus)

@@ -17,12 +17,12 @@ from gnomon.errors import (
     StateError,
     UsageError,
 )
-from gnomon.events.model import Group, Kind, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.events.event import Group, Kind, Request
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
+from gnomon.sources.event_spec import event_spec, separates_levels
 from gnomon.sources.host import Host
 from gnomon.sources.launch import Subject
-from gnomon.sources.perf.attr import event_spec, separates_levels
 from gnomon.sources.perf.places import Place, places
 from gnomon.sources.perf.reasons import Reason, explain
 

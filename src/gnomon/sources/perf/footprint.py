@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gnomon import _native
 from gnomon.errors import UsageError
-from gnomon.events.model import Event, Group, Kind, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.events.event import Event, Group, Kind, Request
+from gnomon.recording.contents import Reading, Status
+from gnomon.sources.abilities import GAUGES, RSS, SIZE
 from gnomon.sources.base import Command, Snapshot, Target
 from gnomon.sources.host import Host
 from gnomon.sources.perf.counting import PerfCounting
 from gnomon.sources.perf.source import PerfSource
-
-RSS = "footprint:rss"
-SIZE = "footprint:size"
-GAUGES = (RSS, SIZE)
-"""Events whose running sum is a level that goes up and down."""
 
 _CAVEATS = (
     "a level: a reading is the change since the one before",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.model import Event
+from gnomon.events.event import Event
 from gnomon.sources.base import Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
 

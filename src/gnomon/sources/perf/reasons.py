@@ -6,8 +6,8 @@ import errno
 import os
 from dataclasses import dataclass
 
-from gnomon.events.model import Event, Kind
-from gnomon.recording.model import Status
+from gnomon.events.event import Event, Kind
+from gnomon.recording.contents import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
-from gnomon.events.model import Group, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.events.event import Group, Request
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Target, Turn
 from gnomon.sources.perf.counting import PerfCounting, Slot
 

@@ -7,19 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.events.host import HostCatalogue
-from gnomon.events.model import Event, Group, Kind, Request
+from gnomon.events.catalogue import HostCatalogue
+from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Target
+from gnomon.sources.event_spec import separates_levels
 from gnomon.sources.host import Host
 from gnomon.sources.origin import host_provenance
-from gnomon.sources.perf.attr import separates_levels
+from gnomon.sources.perf import SOURCE
 from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
-    from gnomon.events.planner import Plan
+    from gnomon.events.planner import Fit, Plan
+    from gnomon.sources.abilities import CounterUnit
     from gnomon.sources.latency import Facility
+    from gnomon.sources.perf.footprint import FootprintSource
     from gnomon.sources.perf.rotation import PerfRotation
     from gnomon.sources.perf.sampling import PerfSampler
     from gnomon.sources.sampling import Sampling
@@ -31,8 +34,8 @@ _DEFAULT_HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cac
 class PerfSource:
     """Counts of the hardware and the kernel, through perf_event_open."""
 
-    name = "perf"
-    simulated = False
+    name = SOURCE.name
+    capabilities = SOURCE.capabilities
 
     def __init__(self, devices: Path = DEVICES) -> None:
         self.host = Host()
@@ -77,6 +80,30 @@ class PerfSource:
             return False
         unrestricted = self.host.may_measure or (self.host.paranoid or 0) < 2
         return unrestricted or separates_levels(event)
+
+    def tracepoints(self) -> Iterator[Event]:
+        """Yield the kernel's tracepoints."""
+        return iter(self.catalogue.tracepoints())
+
+    def units(self) -> Iterator[CounterUnit]:
+        """Yield the PMUs that the kernel drives, those in the cores first."""
+        from gnomon.sources.perf.counters import units
+
+        return units(self.catalogue, self.host)
+
+    def explain_fit(self, requests: Sequence[Request]) -> Fit:
+        """Return whether these fit on this host's counters together."""
+        from gnomon.events.planner import explain_fit
+        from gnomon.sources.perf.counters import planner_units, seated
+
+        wanted = [replace(request, event=seated(request.event)) for request in requests]
+        return explain_fit(wanted, *planner_units(self))
+
+    def with_footprint(self) -> FootprintSource:
+        """Return this source with the memory of the command that it counts."""
+        from gnomon.sources.perf.footprint import FootprintSource
+
+        return FootprintSource()
 
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
         """Return in how few runs all of these can be counted on this host's counters."""

@@ -3,7 +3,7 @@
 
 This one file needs nothing but Python 3.9 or later: copy it to a host and run it with python3. It
 listens on this host alone unless told otherwise, and speaks only to viewers that prove that they
-know its token. `gnomon latency --remote HOST:PORT` is such a viewer.
+know its token. `gnomon latency --on probe:HOST:PORT` is such a viewer.
 """
 
 from __future__ import annotations

@@ -1,5 +1,23 @@
 """Counts of programs that valgrind runs: no PMU and no rights are needed."""
 
-from gnomon.sources.valgrind.source import ValgrindSource
+from __future__ import annotations
 
-__all__ = ["ValgrindSource"]
+import shutil
+
+from gnomon.sources.base import Capabilities, Choice, Registered, Source
+
+
+def _make(choice: Choice) -> Source:
+    del choice
+    from gnomon.sources.valgrind.source import ValgrindSource
+
+    return ValgrindSource()
+
+
+SOURCE = Registered(
+    name="valgrind",
+    title="valgrind, exact for user space",
+    capabilities=Capabilities(simulated=True, exact=True, slowdown=True, event_prefix="valgrind::"),
+    make=_make,
+    here=lambda: shutil.which("valgrind") is not None,
+)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gnomon.errors import CommandError, GnomonError, NotSupportedError, StateError, UsageError
-from gnomon.events.model import Group, Kind, Request
-from gnomon.recording.model import Reading, Status
+from gnomon.events.event import Group, Kind, Request
+from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Command, Snapshot
 from gnomon.sources.launch import Subject
 from gnomon.sources.valgrind.cachegrind import (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gnomon.events.model import Event, Kind
+from gnomon.events.event import Event, Kind
+from gnomon.sources.valgrind import SOURCE
 
-PREFIX = "valgrind::"
+PREFIX = SOURCE.capabilities.event_prefix
 CACHE_EVENTS = frozenset({"I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw"})
 BRANCH_EVENTS = frozenset({"Bc", "Bcm", "Bi", "Bim"})
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon.errors import UnknownEventError, UsageError
-from gnomon.events.model import Event, Group, Request
+from gnomon.events.event import Event, Group, Request
 from gnomon.events.names import NameIndex
 from gnomon.events.planner import Plan, plan_together
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.origin import host_provenance
+from gnomon.sources.valgrind import SOURCE
 from gnomon.sources.valgrind.cachegrind import Shape, Simulation
 from gnomon.sources.valgrind.counting import ValgrindCounting, why_refused
 from gnomon.sources.valgrind.events import EVENTS, own_name
@@ -28,8 +29,8 @@ class ValgrindSource:
     are those of simulated caches and of a simulated predictor.
     """
 
-    name = "valgrind"
-    simulated = True
+    name = SOURCE.name
+    capabilities = SOURCE.capabilities
 
     def __init__(
         self, *, i1: str | None = None, d1: str | None = None, ll: str | None = None
@@ -97,5 +98,5 @@ class ValgrindSource:
         """Return what this host is, which valgrind it has, and the caches that it simulates."""
         machine = self.installation.text
         return host_provenance(
-            self.name, self.host, target, simulated=self.simulated, machine=machine
+            self.name, self.host, target, simulated=self.capabilities.simulated, machine=machine
         )

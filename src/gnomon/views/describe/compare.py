@@ -26,7 +26,7 @@ from gnomon.views.blocks import (
 
 if TYPE_CHECKING:
     from gnomon.analysis.compare.result import Comparison, EventComparison
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
 
 _ELAPSED = "elapsed"
 _QUIET = (Verdict.UNCHANGED, Verdict.EQUAL)
@@ -64,7 +64,7 @@ def describe(result: Comparison) -> Iterator[Block]:
 def _subject(origin: Provenance) -> str:
     """Return what was measured, by what, and where."""
     what = " ".join(origin.command) or origin.target or "unnamed"
-    where = origin.machine or origin.host
+    where = origin.host
     label = ", SIMULATED" if origin.simulated else ""
     return f"{what}: counted by {origin.source}{f' on {where}' if where else ''}{label}"
 

@@ -25,10 +25,6 @@ from gnomon.views.blocks import (
 if TYPE_CHECKING:
     from gnomon.analysis.survey.result import SurveyResult, SurveyRow
 
-_ORIGINS = {
-    "perf": "the kernel and the hardware (perf)",
-    "valgrind": "valgrind, exact for user space",
-}
 _FOLDS = {
     "zero": "zero",
     "constant": "constant",
@@ -73,9 +69,9 @@ def _title(result: SurveyResult) -> str:
 def _lines(result: SurveyResult) -> Iterator[str]:
     if result.one_run:
         yield "events took turns in one run, so their values are estimated"
-    simulated = {row.origin for row in result.rows if row.simulated}
+    titles = {source.name: source.title for source in result.sources}
     for origin, count in result.origins.items():
-        yield f"{count} from {_origin(origin, simulated=origin in simulated)}"
+        yield f"{count} from {titles.get(origin, origin)}"
     if result.elapsed is not None:
         yield f"{units.brief(result.elapsed, 'ns')} elapsed on average, in runs not slowed down"
     if not result.complete:
@@ -83,30 +79,23 @@ def _lines(result: SurveyResult) -> Iterator[str]:
         yield f"{made}: --resume makes the rest"
 
 
-def _origin(name: str, *, simulated: bool) -> str:
-    """Return in words where counts come from."""
-    kind, _, machine = name.partition(":")
-    if kind in _ORIGINS:
-        return _ORIGINS[kind]
-    return f"the SIMULATED machine {machine or kind}" if simulated else kind
-
-
-def _source(row: SurveyRow) -> Cell:
-    kind, _, machine = row.origin.partition(":")
-    told = _origin(row.origin, simulated=row.simulated)
-    label = " (simulated)" if row.simulated and kind not in _ORIGINS else ""
-    return Cell((machine or kind) + label, hint=told)
-
-
 def _columns(result: SurveyResult) -> tuple[Column | None, ...]:
     several = len(result.origins) > 1
+    sources = {source.name: source for source in result.sources}
+
+    def source_of(row: SurveyRow) -> Cell:
+        source = sources.get(row.origin)
+        if source is None:
+            return Cell(row.origin)
+        return Cell(source.word + " (simulated)" * source.own_time, hint=source.title)
+
     return (
         Column("event", lambda row: Cell(row.event, hint="; ".join(row.caveats))),
         Column("mean", _mean, interval="90 % interval"),
         Column("spread", lambda row: row.spread, "±", drop=3),
         Column("share", lambda row: Cell(row.share, hint=row.basis), "%", bar=True),
         Column("with time", lambda row: row.correlation, "r", drop=4),
-        Column("source", _source, drop=5) if several else None,
+        Column("source", source_of, drop=5) if several else None,
         Column("what it counts", lambda row: row.description, flex=True, drop=2),
     )
 

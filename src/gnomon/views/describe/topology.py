@@ -9,7 +9,7 @@ from gnomon.views.blocks import Block, Cell, Edge, Graph, Node, Section
 
 if TYPE_CHECKING:
     from gnomon.machines import Machine
-    from gnomon.recording.model import Provenance
+    from gnomon.recording.contents import Provenance
 
 
 def graph_of(machine: Machine, caption: str = "") -> Graph:

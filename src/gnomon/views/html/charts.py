@@ -303,9 +303,7 @@ def _notes(plot: Plot, chart: Chart) -> str:
     """Return what is not drawn, which a reader could not see otherwise."""
     notes = []
     if plot.thinned:
-        notes.append(
-            f"{plot.thinned:,} points are not drawn: each lies within a pixel of one that is."
-        )
+        notes.append(f"{plot.thinned:,} points are not drawn: others lie close to them.")
     if plot.shorter:
         notes.append(f"{plot.shorter:,} shorter arrows are not drawn.")
     if plot.left_out:

@@ -52,7 +52,9 @@ def graph(block: Graph) -> str:
     )  # fmt: skip
     box = element("div", picture, class_="scroll", tabindex="0", role="region", aria_label=label)
     shared = _facts(common, block.names)
-    caption = " ".join(filter(None, (block.caption, f"Each link: {shared}." if shared else "")))
+    each = f"Each link: {shared}." if shared else ""
+    ways = "Loads are written where they come from." if any(e.loads for e in edges) else ""
+    caption = " ".join(filter(None, (block.caption, each, ways)))
     return f"<figure>{box}<figcaption>{escape(glued(caption))}</figcaption></figure>" + _table(
         block, edges, common
     )

@@ -144,7 +144,7 @@ def _line(plot: Plot, layer: Layer) -> Iterator[str]:
     if steps:
         yield path("".join(steps), plot, "line")
     if plot.titled and len(kept) <= 100 and layer.kind is Kind.LINE:
-        yield from _points(plot, layer, kept, DOT if len(kept) <= 50 else 2.5)
+        yield from _points(plot, layer, kept, DOT if len(kept) <= 20 else 3.0)
 
 
 def _dots(plot: Plot, layer: Layer) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _points(plot: Plot, layer: Layer, kept: Sequence[int], size: float) -> Itera
         yield element("circle", inner, class_=tone, cx=percent(x), cy=y, r=size)
         if layer.texts and layer.texts[i]:
             if len(kept) > _BESIDE and not plot.y.names:
-                look = "label wide" if crowded and number % 2 else "label"
+                look = "label wide" if crowded and number % 2 and not tone else "label"
                 yield lettering(layer.texts[i], percent(x), y - size - 5, look, "middle")
             else:
                 yield beside(x, y, layer.texts[i], size)

@@ -14,6 +14,7 @@ THIN = "\u202f"  # a narrow space that no line is broken at: between a number an
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
+_COUNTED = ("", "counted")
 _CODE = re.compile(r"`([^`]+)`")
 _TEXTS = {Tone.GOOD: "good", Tone.BAD: "bad", Tone.DOUBT: "doubt", Tone.FAINT: "faint"}
 SIGNS = {Tone.GOOD: "✓", Tone.BAD: "✗", Tone.DOUBT: "!"}
@@ -76,7 +77,7 @@ def said(value: Cell | Value, unit: str = "") -> str:
     """Return a value as text with its unit and what is known of it, not yet escaped."""
     cell = value if isinstance(value, Cell) else Cell(value, unit)
     if missing(cell.value):
-        return cell.status or units.MISSING
+        return reason(cell)
     if isinstance(cell.value, str) or cell.value is None:
         return str(cell.value)
     if cell.within:
@@ -86,7 +87,12 @@ def said(value: Cell | Value, unit: str = "") -> str:
 
 def approximate(cell: Cell) -> str:
     """Return the sign of what was not simply counted."""
-    return "~" + THIN if cell.status and cell.status != "counted" else ""
+    return "~" + THIN if cell.status not in _COUNTED else ""
+
+
+def reason(cell: Cell) -> str:
+    """Return why there is no value, or a dash."""
+    return units.MISSING if cell.status in _COUNTED else cell.status
 
 
 def missing(value: Value) -> bool:

@@ -60,7 +60,7 @@ def fragment(
     blocks: Iterable[Block], warnings: Sequence[str] = (), origin: Facts | None = None
 ) -> str:
     """Return a result for a notebook: complete, styled, and without scripts."""
-    writer = Writer(rows=MOST_IN_NOTEBOOK, prefix="gnomon-")
+    writer = Writer(rows=MOST_IN_NOTEBOOK)
     body = _article(writer, list(blocks), warnings, origin)
     if "url(#gnomon-arrow)" in body:
         body = ARROWHEAD + body

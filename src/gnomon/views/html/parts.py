@@ -36,6 +36,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"'(~<≥])")
 _COMMAND = re.compile(
     r"^(?:\$ )?((?:gnomon|sudo|pip|apt|sysctl|echo|modprobe|perf) .+)$", re.DOTALL
 )
+_SIMULATED = re.compile(r"((?:PARTLY )?SIMULATED)[\s:]*")
 _LONGEST = 130  # characters beside the headline, in its size
 _CARDS = 10  # facts with numbers that stand beside each other
 
@@ -45,7 +46,7 @@ class Writer:
     """Writes blocks as markup, and gathers the headings that the top of the page leads to."""
 
     rows: int = MOST  # of a table
-    prefix: str = "s"
+    prefix: str = ""  # of the places that the top leads to; without one there are none
     headings: list[tuple[str, str, bool]] = field(default_factory=list)
     """The place, the text, and whether it is the headline of a result."""
 
@@ -72,7 +73,9 @@ class Writer:
             return table(block, self.rows)
         return _WRITTEN[type(block)](block)
 
-    def _place(self, title: str, *, first: bool) -> str:
+    def _place(self, title: str, *, first: bool) -> str | None:
+        if not self.prefix:
+            return None
         place = f"{self.prefix}{len(self.headings) + 1}"
         self.headings.append((place, title, first))
         return place
@@ -80,17 +83,14 @@ class Writer:
     def _headline(self, block: Headline) -> str:
         place = self._place(block.title, first=True)
         label, title = "", block.title
-        if title.startswith("SIMULATED"):
-            label, title = (
-                '<span class="simulated">SIMULATED</span> ',
-                title.removeprefix("SIMULATED").lstrip(" :"),
-            )
+        if found := _SIMULATED.match(title):
+            label, title = f'<span class="simulated">{found[1]}</span> ', title[found.end() :]
         lines = list(block.lines)
         rest = ""
         if lines and len(lines[0]) <= _LONGEST:
             rest = f' <span class="q">{escape(glued(lines.pop(0)))}</span>'
         more = "".join(f'<p class="lead">{prose(glued(line))}</p>' for line in lines)
-        return f'<h1 id="{place}">{label}{escape(glued(title))}{rest}</h1>{more}'
+        return element("h1", f"{label}{escape(glued(title))}{rest}", id=place) + more
 
 
 def _findings(findings: list[Finding]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gnomon import units
 from gnomon.views.blocks import Cell, Column, Table, Tone
 
-from .markup import SIGNS, THIN, approximate, element, escape, glued, missing, plain, word
+from .markup import SIGNS, THIN, approximate, element, escape, glued, missing, plain, reason, word
 
 MOST = 5000  # rows of a page, which a browser can still sort
 MOST_IN_NOTEBOOK = 25
@@ -106,7 +106,9 @@ def _number(cell: Cell) -> float | None:
 
 
 def _there(cell: Cell) -> bool:
-    return bool(cell.course) or bool(cell.status) or not (missing(cell.value) or cell.value == "")
+    if missing(cell.value) or cell.value == "":
+        return bool(cell.course) or reason(cell) != units.MISSING
+    return True
 
 
 def _head(strip: Strip, *, matrix: bool) -> str:
@@ -124,7 +126,7 @@ def _widest(strip: Strip, rows: Sequence[tuple[Cell, ...]]) -> str:
     if strip.numeric:
         return ""
     longest = max((len(str(row[strip.place].value or "")) for row in rows), default=0)
-    return f' style="--n:{min(longest, 40)}ch"'
+    return f' style="--n:{min(longest, 28)}ch"'
 
 
 def _class(*words: str) -> str:
@@ -176,13 +178,15 @@ def _body(cell: Cell, strip: Strip) -> str:
         return _sparkline(cell.course)
     value = cell.value
     if missing(value):
-        return f'<span class="u">{escape(cell.status or units.MISSING)}</span>'
+        return f'<span class="u why">{escape(reason(cell))}</span>'
     if isinstance(value, str) or value is None:
         return escape(glued(str(value)))
-    digits = strip.column.digits if strip.column.digits != 4 else 0
-    within = cell.within if cell.status or strip.intervals else None
     figure, unit = units.parts(
-        value, cell.unit or strip.column.unit, within=within, scale=strip.scale, digits=digits
+        value,
+        cell.unit or strip.column.unit,
+        within=cell.within if strip.scale is None else None,
+        scale=strip.scale,
+        digits=strip.column.digits,
     )
     name = f'{THIN}<span class="u">{escape(unit)}</span>' if unit else ""
     return approximate(cell) + escape(figure) + name

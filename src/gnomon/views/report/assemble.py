@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 from gnomon.units import format_duration
 from gnomon.views.report.counts import FOOTPRINT
 from gnomon.views.report.page import Figure, Page, Section

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.analysis.series import Course, slices_over_time
 from gnomon.analysis.summary import EventCount, summarise
 from gnomon.recording import Reading, Recording
-from gnomon.recording.model import EventInfo, Status
+from gnomon.recording.contents import EventInfo, Status
 from gnomon.units import format_duration
 from gnomon.views.counts import format_spread, format_value
 from gnomon.views.report.page import Cell, DataTable, Figure, Section

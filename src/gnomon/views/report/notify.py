@@ -26,7 +26,7 @@ from gnomon.views.table import Column, Table
 if TYPE_CHECKING:
     from bokeh.model import Model
 
-    from gnomon.analysis.notify.model import Measured
+    from gnomon.analysis.notify.result import Measured
     from gnomon.messaging.host import Histogram
 
 _FIT_POINTS = 60

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import __version__
 from gnomon.errors import NotSupportedError
-from gnomon.recording._files import replacing_text
+from gnomon.recording.files import replacing_text
 
 if TYPE_CHECKING:
     from bokeh.model import Model

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gnomon.errors import GnomonError
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
+from gnomon.sources.registry import capabilities
 from gnomon.views.report.page import Figure, Section
 
 
 def topology_sections(origins: Iterable[Provenance]) -> tuple[Section, ...]:
     """Return a drawing of each simulated machine that counts come from."""
-    names = dict.fromkeys(name for origin in origins if (name := simulated_machine(origin)))
+    names = dict.fromkeys(name for origin in origins for name in simulated_machines(origin))
     figures = tuple(figure for name in names if (figure := _figure(name)) is not None)
     return (Section("The simulated machine", (), figures),) if figures else ()
 
 
-def simulated_machine(origin: Provenance) -> str:
-    """Return the name of the simulated machine that took part, empty without one."""
-    if not origin.simulated and "machine:" not in origin.source:
-        return ""
-    return origin.machine
+def simulated_machines(origin: Provenance) -> tuple[str, ...]:
+    """Return the names of the simulated machines that took part."""
+    simulated = any(capabilities(each).own_time for each in origin.source.split(", "))
+    return tuple(origin.machine.split(", ")) if simulated and origin.machine else ()
 
 
 def _figure(name: str) -> Figure | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gnomon.analysis.estimate.identify.autocorrelation import Identified, identify_series
 from gnomon.errors import UsageError
-from gnomon.recording.model import Provenance
+from gnomon.recording.contents import Provenance
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from gnomon._native import BlockFilter
 from gnomon.analysis.estimate.kalman.blocks import BlockKalman
 from gnomon.analysis.estimate.kalman.joint import JointKalman
 from gnomon.analysis.estimate.model import Model
 
-__all__ = ["KALMAN_MODELS", "BlockKalman", "JointKalman"]
+__all__ = ["KALMAN_MODELS", "BlockFilter", "BlockKalman", "JointKalman"]
 
 KALMAN_MODELS: tuple[Model, ...] = (
     BlockKalman("random-walk", "random-walk"),

@@ -23,7 +23,9 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor.profile import Profile
     from gnomon.launch import Command
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
+    from gnomon.sources.base import Source
+    from gnomon.sources.simulated.simulator import Simulator
 
 __all__ = [
     "MARGIN",
@@ -57,23 +59,35 @@ _REMEDIES = {
 def advise(
     what: Subject | Command | Sequence[str],
     *,
-    on: Machine | str,
-    seed: int = 1,
+    on: Source | str | Machine,
+    seed: int | None = None,
     margin: float = MARGIN,
     progress: Progress | None = None,
 ) -> Advice:
     """Profile a program on a simulated machine, try changes that may help, keep those that do.
 
     `what` is a command: a workload, or a program compiled by `gnomon cc`. A change is kept when
-    it saves `margin` of the time. `progress` is told of each run.
+    it saves `margin` of the time. `on` is a simulated machine, as `--on` names it. `progress` is
+    told of each run.
     """
     if not 0 < margin < 1:
         raise UsageError(f"a margin of {margin:g} makes no sense: choose a part of the time.")
-    from gnomon.machines import load_machine
+    simulated = _simulator(on, seed)
+    subject = what if isinstance(what, Subject) else command_subject(what, seed=simulated.seed)
+    return _advise(Trials(simulated.machine, subject, progress), margin)
 
-    machine = load_machine(on) if isinstance(on, str) else on
-    subject = what if isinstance(what, Subject) else command_subject(what, seed=seed)
-    return _advise(Trials(machine, subject, progress), margin)
+
+def _simulator(on: Source | str | Machine, seed: int | None) -> Simulator:
+    from gnomon.machines.machine import Machine
+    from gnomon.sources.registry import simulator, source
+    from gnomon.sources.simulated.simulator import Simulator
+
+    if isinstance(on, Machine):
+        return simulator(on, seed=1 if seed is None else seed)
+    found = source(on, seed=seed)
+    if not isinstance(found, Simulator):
+        raise UsageError(f"placements are tried on a simulated machine, and {found.name} is none.")
+    return found
 
 
 def _advise(trials: Trials, margin: float) -> Advice:

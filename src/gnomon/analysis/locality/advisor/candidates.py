@@ -16,7 +16,7 @@ from gnomon.analysis.locality.advisor.changes import (
     bound,
 )
 from gnomon.analysis.locality.advisor.sharing import false_sharing
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 from gnomon.machines.program import Range
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.machines.execution import Execution
-from gnomon.machines.model import Placement
+from gnomon.machines.machine import Placement
 from gnomon.machines.program import Range
 
 if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor.subject import Subject
     from gnomon.analysis.locality.objects import DataObject
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
     from gnomon.machines.program import Program
 
 FREE = 1 << 48

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gnomon.analysis.locality.advisor.subject import Subject
     from gnomon.analysis.locality.objects import DataObject
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
 
 PAGE_CELL = np.dtype(
     [

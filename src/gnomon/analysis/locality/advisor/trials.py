@@ -9,7 +9,7 @@ from gnomon.analysis.locality.advisor.changes import Change, Outcome, run_with
 
 if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor.subject import Subject
-    from gnomon.machines.model import Machine
+    from gnomon.machines.machine import Machine
 
 Progress = Callable[[str, int, int], None]
 """Told what is run, how many runs there were before, and how many there will be at least."""

@@ -3,12 +3,8 @@
 const $ = (what, where = document) => where.querySelector(what);
 const $$ = (what, where = document) => [...where.querySelectorAll(what)];
 
-function make(name, text, properties = {}) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return Object.assign(made, properties);
-}
-
+const make = (name, text, properties = {}) =>
+  Object.assign(document.createElement(name), { textContent: text, ...properties });
 const button = (text, press) => {
   const made = make("button", text, { type: "button" });
   made.addEventListener("click", press);
@@ -41,14 +37,12 @@ for (const line of $$(".cmdline")) {
   copy.setAttribute("aria-label", "copy the command " + code.textContent);
 }
 
-let closed = [];
+const closed = [];
 addEventListener("beforeprint", () => {
-  closed = $$("details:not([open])");
+  closed.push(...$$("details:not([open])"));
   for (const each of closed) each.open = true;
 });
-addEventListener("afterprint", () => {
-  for (const each of closed) each.open = false;
-});
+addEventListener("afterprint", () => closed.splice(0).forEach((each) => { each.open = false; }));
 
 // A jump into what is folded away opens it.
 function reveal() {
@@ -152,26 +146,33 @@ for (const figure of $$("figure.chart")) {
     inner.append(...$(".k", entry).childNodes);
     entry.replaceChildren(inner);
   }
-  if (entries.length) renew();
+  renew();
 }
 
 function zoomable(figure) {
   const plot = $(".area > svg", figure), inner = $("svg.x", plot);
   let from = 0, to = 1, start = null, brush = null;
-  const reset = button("whole range ( Esc )", () => show(0, 1));
-  const left = make("p", "", { className: "tools", hidden: true });
-  left.append(reset);
-  plot.parentNode.before(left);
-  function show(a, b) {
-    from = a;
-    to = b;
-    const size = 1 / (to - from);
-    inner.setAttribute("x", `${-100 * from * size}%`);
-    inner.setAttribute("width", `${100 * size}%`);
-    const whole = from === 0 && to === 1;
-    figure.classList.toggle("zoomed", !whole);
-    left.hidden = whole;
-  }
+  const show = (a, b) => {
+    const wide = Math.min(Math.max(b - a, 0.002), 1);
+    from = Math.min(Math.max(a, 0), 1 - wide);
+    to = from + wide;
+    inner.setAttribute("x", `${-100 * from / wide}%`);
+    inner.setAttribute("width", `${100 / wide}%`);
+    figure.classList.toggle("zoomed", wide < 1);
+    for (const each of moves) each.disabled = wide === 1;
+  };
+  // A share of the width by which each end moves: the same as dragging, without a pointer.
+  const move = (a, b) => () => show(from + a * (to - from), to + b * (to - from));
+  const moves = [
+    button("out", move(-0.5, 0.5)), button("◂", move(-0.5, -0.5)), button("▸", move(0.5, 0.5)),
+    button("all ( Esc )", () => show(0, 1)),
+  ];
+  moves[1].ariaLabel = "to the left";
+  moves[2].ariaLabel = "to the right";
+  const tools = make("div", "", { className: "tools small" });
+  tools.append("zoom", button("in", move(0.25, -0.25)), ...moves);
+  plot.parentNode.before(tools);
+  show(0, 1);
   const place = (event) => {
     const box = plot.getBoundingClientRect();
     return Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
@@ -181,24 +182,22 @@ function zoomable(figure) {
     if (event.button) return;
     start = place(event);
     plot.setPointerCapture(event.pointerId);
-    brush = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    brush = document.createElementNS(plot.namespaceURI, "rect");
     brush.setAttribute("class", "brush");
     brush.setAttribute("height", "100%");
     plot.append(brush);
   });
   plot.addEventListener("pointermove", (event) => {
     if (start === null) return;
-    const now = place(event);
-    brush.setAttribute("x", `${100 * Math.min(start, now)}%`);
-    brush.setAttribute("width", `${100 * Math.abs(now - start)}%`);
+    brush.setAttribute("x", `${100 * Math.min(start, place(event))}%`);
+    brush.setAttribute("width", `${100 * Math.abs(place(event) - start)}%`);
   });
   const end = (event) => {
     if (start === null) return;
-    const now = place(event), wide = to - from;
-    const a = from + Math.min(start, now) * wide, b = from + Math.max(start, now) * wide;
+    const ends = [start, place(event)].sort((a, b) => a - b).map((each) => from + each * (to - from));
     start = null;
     brush.remove();
-    if (b - a > 0.01 * wide && b - a > 0.002) show(a, b);
+    if (ends[1] - ends[0] > 0.01 * (to - from)) show(...ends);
   };
   plot.addEventListener("pointerup", end);
   plot.addEventListener("pointercancel", end);
@@ -210,8 +209,14 @@ for (const figure of $$("figure.zoomable")) zoomable(figure);
 
 // ---- keys: / searches, Esc goes back, [ and ] go from heading to heading -----------------------
 
+let keys = true;
+const hint = $("footer").appendChild(make("span", " · keys: / search, Esc back, [ and ] headings "));
+hint.append(button("turn off", ({ target }) => {
+  keys = !keys;
+  target.textContent = keys ? "turn off" : "turn on";
+}));
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!keys || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape") for (const figure of $$("figure.zoomed")) figure.reset();
   if (event.target.closest("input, textarea, select")) return;
   if (event.key === "/") {

@@ -1,0 +1,259 @@
+"""Measure what messages cost on this host: every mechanism in every regime, over sizes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gnomon import _native
+from gnomon.analysis.notify.conditions import (
+    DEFAULT_EVENTS,
+    Counters,
+    Places,
+    counters_of,
+    places,
+    usable_mechanisms,
+    watching,
+)
+from gnomon.analysis.notify.fits import fit_curve
+from gnomon.analysis.notify.result import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
+from gnomon.analysis.notify.statistics import timing_of
+from gnomon.errors import UsageError
+from gnomon.messaging.host import (
+    LARGEST,
+    Histogram,
+    Mechanism,
+    Phase,
+    Session,
+    Timed,
+    What,
+    run_session,
+)
+from gnomon.units import parse_duration
+
+DURATION = "40s"
+SPIN = "5us"
+SIZES = (0, 16, *(1 << power for power in range(6, 21)))
+_LEAST_BUDGET = 200_000  # ns: less would be a handful of messages
+_OF_ALL_SIZES = 0.35
+_OF_ALL_BASE = 0.55
+_PASSES = 7  # over all sizes, for the round trips to which curves are fitted
+_LEAST_OF_PASS = 4_000_000  # ns for a size
+_LEAST_SCALE = 0.1  # of the planned time, which all have, or the last ones would have no times
+_OVER = 1.2  # times the planned time of a mechanism after which no further pass begins
+_LEAST_PASSES = 3  # as long as there is some time: two of them can tell that the third is wrong
+_FAR_OVER = 3.0
+_SHARES = {What.ROUND_TRIP: 0.7, What.SEND: 0.1, What.RECEIVE: 0.1, What.GAP: 0.1}
+_SIZE_SHARES = {What.ROUND_TRIP: 0.4, What.SEND: 0.2, What.RECEIVE: 0.2, What.GAP: 0.2}
+
+OnStep = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to measure, and for how long each."""
+
+    mechanisms: tuple[Mechanism, ...]
+    places: Places
+    sizes: tuple[int, ...]
+    sized: Regime | None  # the regime in which sizes are tried
+    duration_ns: int
+    spin_ns: int
+
+    def sessions(self, mechanism: Mechanism, regime: Regime, scale: float) -> list[list[Phase]]:
+        """Return what is timed of a mechanism in a regime, in a part of the time that it has.
+
+        All but the first session are further passes over sizes.
+        """
+        alone = regime is Regime.SAME and mechanism.polls
+        pairs = len(self.mechanisms) * len(self.places)
+        budget = scale * _OF_ALL_BASE * self.duration_ns / pairs
+        # Pollers on one core wait for each other's slices: all but round trips means nothing.
+        shares = {What.ROUND_TRIP: 1.0} if alone else _SHARES
+        first = [Phase(what, 0, _budget(budget * share)) for what, share in shares.items()]
+        sizes = [size for size in self.sizes if size <= mechanism.limit]
+        if regime is not self.sized or alone or not any(sizes):
+            return [first]
+        each = _OF_ALL_SIZES * self.duration_ns / (len(self.mechanisms) * len(sizes))
+        passes = min(_PASSES, max(1, int(each / _LEAST_OF_PASS)))
+        each *= scale
+        trips = _budget(each * _SIZE_SHARES[What.ROUND_TRIP] / passes)
+        first += [
+            Phase(what, size, trips if what is What.ROUND_TRIP else _budget(each * share))
+            for size in sizes
+            for what, share in _SIZE_SHARES.items()
+        ]
+        # Down and up again: what changes with time must not look as if it did with size.
+        return [first] + [
+            [Phase(What.ROUND_TRIP, size, trips) for size in (sizes if n % 2 else sizes[::-1])]
+            for n in range(passes - 1)
+        ]
+
+
+def _planned(sessions: Sequence[Sequence[Phase]]) -> int:
+    return sum(phase.budget_ns for phases in sessions for phase in phases)
+
+
+def _budget(nanoseconds: float) -> int:
+    return max(int(nanoseconds), _LEAST_BUDGET)
+
+
+def bench(
+    *,
+    mechanisms: Sequence[str] | None = None,
+    regimes: Sequence[str] | None = None,
+    sizes: Sequence[int] | None = None,
+    cpus: Sequence[int] | None = None,
+    duration: str = DURATION,
+    spin: str = SPIN,
+    events: Sequence[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    on_step: OnStep | None = None,
+) -> Bench:
+    """Measure what a message costs by each mechanism, in each regime.
+
+    `sizes` are tried in one regime, the one that is kept awake where there is one; an empty
+    list tries none. `duration` is about what all of it takes. `events` are counted for each
+    message. `on_step` is told how many sessions are done, how many there are, and which is
+    next.
+    """
+    chosen, missing = places(cpus, regimes)
+    usable, left_out = usable_mechanisms(mechanisms)
+    left_out = [*missing, *left_out]
+    plan = _Plan(
+        tuple(usable),
+        chosen,
+        _checked(SIZES if sizes is None else sizes, explicit=sizes is not None, among=usable),
+        next((r for r in (Regime.AWAKE, *Regime) if r in chosen), None),
+        parse_duration(duration, "duration"),
+        parse_duration(spin, "time to spin"),
+    )
+    left_out += [
+        LeftOut(f"{each.name} over {each.limit} bytes", "the kernel's limit for a message")
+        for each in usable
+        if any(size > each.limit for size in plan.sizes)
+    ]
+    counters, unavailable = counters_of(DEFAULT_EVENTS if events is None else events)
+    if events is not None:
+        left_out += unavailable
+    from gnomon.analysis.notify.recorded import provenance_here, writing
+
+    with writing(provenance_here("notify bench"), output, overwrite=overwrite) as keep:
+        with watching() as warnings:
+            result = _measure(plan, counters, left_out, on_step or (lambda *_: None))
+        result = replace(result, warnings=tuple(warnings))
+        keep(result)
+    return with_curves(result)
+
+
+def _checked(
+    sizes: Sequence[int], *, explicit: bool, among: Sequence[Mechanism]
+) -> tuple[int, ...]:
+    for size in sizes:
+        if not 0 <= size <= LARGEST:
+            raise UsageError(
+                f"messages of {size} bytes cannot be measured: sizes go from 0 to {LARGEST}."
+            )
+        if explicit and among and all(size > each.limit for each in among):
+            most = max(each.limit for each in among)
+            raise UsageError(
+                f"messages of {size} bytes are too large for {among[0].name}: at most {most} here."
+            )
+    return tuple(sorted(set(sizes)))
+
+
+def _measure(
+    plan: _Plan, counters: Sequence[Counters], left_out: Sequence[LeftOut], on_step: OnStep
+) -> Bench:
+    from gnomon.analysis.notify.recorded import provenance_here
+
+    pairs = [(m, regime) for m in plan.mechanisms for regime in plan.places]
+    rows: list[Row] = []
+    deadline = _native.monotonic_ns() + plan.duration_ns
+    on_step(0, len(pairs) + 1, NULL_CALL)
+    null_call = _null_call(plan)
+    for number, (mechanism, regime) in enumerate(pairs, 1):
+        on_step(number, len(pairs) + 1, f"{mechanism.name} {regime}")
+        planned = sum(_planned(plan.sessions(*pair, 1.0)) for pair in pairs[number - 1 :])
+        # On a busy machine phases take longer than they should: later ones make up for it.
+        left = (deadline - _native.monotonic_ns()) / planned
+        scale = min(1.0, max(left, _LEAST_SCALE))
+        rows.append(_row(plan, mechanism, regime, counters, scale))
+    on_step(len(pairs) + 1, len(pairs) + 1, "fits")
+    return Bench(
+        tuple(rows), null_call, (), tuple(left_out), provenance_here("notify bench"), plan.spin_ns
+    )
+
+
+def with_curves(bench: Bench) -> Bench:
+    """Return the same with curves fitted to the rows that have sizes."""
+    curves = tuple(curve for row in bench.rows if (curve := fit_curve(row)) is not None)
+    return replace(bench, curves=curves)
+
+
+def _null_call(plan: _Plan) -> Timing | None:
+    cpu = next(iter(plan.places.values()))[0]
+    budget = _budget(plan.duration_ns / 200)
+    session = run_session("futex", cpu, cpu, [Phase(What.NULL_CALL, 0, budget)])
+    return timing_of(What.NULL_CALL, 0, session.phases[0].histogram)
+
+
+def _row(
+    plan: _Plan, mechanism: Mechanism, regime: Regime, counters: Sequence[Counters], scale: float
+) -> Row:
+    left, right = plan.places[regime]
+
+    def measured(phases: Sequence[Phase], counters: Sequence[Counters] = ()) -> Session:
+        return run_session(
+            mechanism.name,
+            left,
+            right,
+            phases,
+            awake=regime is Regime.AWAKE,
+            spin_ns=plan.spin_ns,
+            events=[each.spec for each in counters],
+        )
+
+    planned = plan.sessions(mechanism, regime, scale)
+    start, length = _native.monotonic_ns(), _planned(planned)
+    session = measured(planned[0], counters)
+    timed = list(session.phases)
+    for number, phases in enumerate(planned[1:], 2):
+        # On a busy machine there are fewer passes, or other mechanisms would have no time left.
+        over = _FAR_OVER if number <= _LEAST_PASSES else _OVER
+        if _native.monotonic_ns() - start < over * length:
+            timed += measured(phases).phases
+    first = timed[0]
+    return Row(
+        mechanism.name,
+        regime,
+        left,
+        right,
+        _timings(timed),
+        {each.name: _a_message(first, number) for number, each in enumerate(counters)},
+        first.messages,
+        session.clock_ns,
+    )
+
+
+def _timings(phases: Sequence[Timed]) -> tuple[Timing, ...]:
+    """Return the times of each thing and size, those of all passes together."""
+    parts: dict[tuple[What, int], list[Histogram]] = {}
+    for timed in phases:
+        parts.setdefault((timed.phase.what, timed.phase.size), []).append(timed.histogram)
+    return tuple(timing_of(*key, Histogram.joined(some)) for key, some in parts.items())
+
+
+def _a_message(timed: Timed, event: int) -> float | None:
+    """Return what an event counted for a message, scaled where it had no counter all the time."""
+    total = 0.0
+    for side in timed.counts[event]:
+        if not side.running:
+            return None
+        total += side.value * side.enabled / side.running
+    return total / timed.messages
+
+
+__all__ = ["DURATION", "SIZES", "SPIN", "OnStep", "bench", "with_curves"]

@@ -1,0 +1,282 @@
+"""From an application and measured costs of messages to what other ways would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from gnomon.analysis.notebook import Shown
+from gnomon.analysis.prediction.application import Application
+from gnomon.analysis.prediction.ways import USER_LEVEL, Quantity, Way, user_level
+from gnomon.errors import UsageError
+from gnomon.events.tomlfile import suggestion
+from gnomon.messaging.cluster_model import Exchange, Solution, solve
+from gnomon.units import format_bytes, format_duration
+
+DRAWS = 120
+_CURVE_POINTS = 25
+_CURVE_ENDS = 100.0, 1e7  # ns of compute per message
+_NOT_WORTH_IT = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """An application with one way of being told: how long a cycle takes, and what would help.
+
+    `speedup` is how many times as fast user-level notification would make it.
+    """
+
+    way: Way
+    cycle: Quantity
+    speedup: Quantity
+    running: float
+    waiting: float
+    load: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How many times as long a cycle takes by one way as user-level, over compute per message."""
+
+    way: str
+    compute: tuple[float, ...]
+    slowdown: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction(Shown):
+    """What user-level notification would bring; `rows` begins with the way that is used now."""
+
+    application: Application
+    regime: str
+    rows: tuple[Predicted, ...]
+    target: Predicted
+    curves: tuple[Curve, ...]
+    break_even: float | None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def now(self) -> Predicted:
+        """The way that the application uses."""
+        return self.rows[0]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        now, gain = self.now, self.now.speedup
+        text = (
+            f"user-level notification would make '{self.application.name}' {gain.value:.3g} times "
+            f"as fast as with {now.way.name} ({gain.low:.3g} to {gain.high:.3g}): a cycle of "
+            f"{format_duration(now.cycle.value)} would take "
+            f"{format_duration(self.target.cycle.value)}"
+        )
+        if self.break_even is not None:
+            text += (
+                f"; with more than {format_duration(self.break_even)} of compute per message it "
+                f"would gain less than {_NOT_WORTH_IT - 1:.0%}"
+            )
+        return text
+
+    @property
+    def saved(self) -> float | None:
+        """Nanoseconds that a run would save, where the number of exchanges is known."""
+        if self.application.exchanges is None:
+            return None
+        return (self.now.cycle.value - self.target.cycle.value) * self.application.exchanges
+
+
+def predict(
+    application: Application,
+    ways: Sequence[Way],
+    *,
+    regime: str = "",
+    mechanism: str | None = None,
+    polling: Way | None = None,
+    warnings: Sequence[str] = (),
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> Prediction:
+    """Predict what user-level notification would bring an application.
+
+    `ways` are those that were measured in one regime; user-level sending is that of `polling`,
+    or of the first of them that polls. `warnings` of the benchmark go into the answer.
+    Intervals come from drawing all costs and times within theirs.
+    """
+    polling = polling or next((way for way in ways if way.polls), None)
+    if polling is None:
+        raise UsageError(
+            "the benchmark has no polling, which user-level sending is taken from: run "
+            "`gnomon notify bench` with the mechanism poll as well."
+        )
+    named = mechanism or application.mechanism
+    now = _current(ways, named)
+    target = user_level(polling)
+    ordered = [now, *(way for way in ways if way is not now)]
+    solved = {way.name: solve_for(application, way) for way in (*ordered, target)}
+    spread = _draw(application, [*ordered, target], seed, draws)
+    best = solved[target.name].cycle
+
+    def predicted(way: Way) -> Predicted:
+        found = solved[way.name]
+        cycles = spread[way.name]
+        gains = [a / b for a, b in zip(cycles, spread[target.name], strict=True)]
+        return Predicted(
+            way,
+            _interval(found.cycle, cycles),
+            _interval(found.cycle / best, gains),
+            running=found.compute / found.cycle,
+            waiting=found.wait / found.cycle,
+            load=found.load,
+        )
+
+    rows = tuple(map(predicted, ordered))
+    doubts = list(warnings)
+    if named is None:
+        doubts.append(
+            f"nothing says what the application uses now: {now.name} is taken; name another (-m, "
+            "or `mechanism` in its file)"
+        )
+    if any(size and not way.sizes for way in ordered for size in _sizes(application)) and (
+        application.network is None
+    ):
+        doubts.append(
+            "the benchmark has no sizes for some mechanisms: what the bytes themselves take is "
+            "left out there"
+        )
+    if application.network is None:
+        doubts += _beyond(now, max(_sizes(application)))
+    return Prediction(
+        application,
+        regime,
+        rows,
+        predicted(target),
+        tuple(_curve(application, way, target) for way in ordered),
+        _break_even(application, now, target),
+        tuple(doubts),
+    )
+
+
+def _current(ways: Sequence[Way], name: str | None) -> Way:
+    if name is None:
+        blocking = [way for way in ways if not way.polls and way.name != "spin-block"]
+        return next((way for way in blocking if way.name == "futex"), (blocking or list(ways))[0])
+    for way in ways:
+        if way.name == name:
+            return way
+    names = [way.name for way in ways]
+    hint = suggestion(name, names) or f": it has {', '.join(names)}."
+    raise UsageError(f"the benchmark has no mechanism '{name}' in this regime{hint}")
+
+
+def _beyond(way: Way, size: int) -> list[str]:
+    """Say that messages are larger than any that was measured."""
+    largest = max((point[0] for point in way.sizes), default=0)
+    if not largest or size <= largest:
+        return []
+    return [
+        f"messages of {format_bytes(size)} are larger than any that was measured "
+        f"({format_bytes(largest)}): what their bytes take goes on as measured up to there"
+    ]
+
+
+def _sizes(application: Application) -> tuple[int, int]:
+    return application.request, application.response
+
+
+def exchange_of(
+    application: Application, way: Way, pick: Callable[[Quantity], float] = lambda q: q.value
+) -> Exchange:
+    """Return what one request and its answer cost, by a way of being told.
+
+    Both sides of an exchange send once and receive once. Waking a receiver is work where its
+    processor was busy, and otherwise time that passes.
+    """
+    send, receive, wake = pick(way.send), pick(way.receive), pick(way.wake)
+    notice, delay = (wake, 0.0) if way.wake_is_work else (0.0, wake)
+    link = application.network
+    if link is None:
+        wire, bytes_time = 2 * pick(way.wire), sum(map(way.transfer, _sizes(application)))
+        occupancy = 0.0
+    else:
+        wire = 2 * link.latency
+        bytes_time = occupancy = sum(_sizes(application)) / link.bytes_per_ns
+    run = pick(application.compute) + send
+    handle = pick(application.handler) + send + receive + notice
+    latency = wire + 2 * delay + bytes_time
+    if application.communicator:
+        # The response is received by the communicator, which then wakes the thread.
+        handle += receive + notice + pick(way.wake_call)
+        latency += pick(way.wake_latency)
+    else:
+        run += receive + notice
+    if way.polls and application.communicator:
+        run *= 1 + application.speeds.polling_penalty(application.threads)
+    return Exchange(run, max(handle, 1e-3), latency, occupancy)
+
+
+def solve_for(
+    application: Application, way: Way, pick: Callable[[Quantity], float] = lambda q: q.value
+) -> Solution:
+    """Return the cycle of an application by a way of being told."""
+    return solve(
+        exchange_of(application, way, pick), application.threads, speeds=application.speeds
+    )
+
+
+def _draw(
+    application: Application, ways: Sequence[Way], seed: int, draws: int
+) -> dict[str, list[float]]:
+    import numpy as np
+
+    found: dict[str, list[float]] = {way.name: [] for way in ways}
+    # User-level notification shares what was measured with polling, and so its chance.
+    alike = next((index for index, way in enumerate(ways) if way.polls), len(ways))
+    for number in range(draws):
+        random = np.random.default_rng((seed, number))
+        drawn = replace(
+            application,
+            compute=Quantity.exactly(application.compute.draw(random)),
+            handler=Quantity.exactly(application.handler.draw(random)),
+        )
+        for index, way in enumerate(ways):
+            own = np.random.default_rng((seed, number, index if way.measured else alike))
+            cycle = solve_for(drawn, way, partial(Quantity.draw, random=own)).cycle
+            found[way.name].append(cycle)
+    return found
+
+
+def _interval(value: float, drawn: Sequence[float]) -> Quantity:
+    import numpy as np
+
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Quantity(value, min(float(low), value), max(float(high), value))
+
+
+def _curve(application: Application, way: Way, target: Way) -> Curve:
+    low, high = _CURVE_ENDS
+    points = [low * (high / low) ** (i / (_CURVE_POINTS - 1)) for i in range(_CURVE_POINTS)]
+    slowdowns = [_slowdown(application, way, target, compute) for compute in points]
+    return Curve(way.name, tuple(points), tuple(slowdowns))
+
+
+def _slowdown(application: Application, way: Way, target: Way, compute: float) -> float:
+    changed = replace(application, compute=Quantity.exactly(compute))
+    return solve_for(changed, way).cycle / solve_for(changed, target).cycle
+
+
+def _break_even(application: Application, way: Way, target: Way) -> float | None:
+    """Return the compute per message beyond which there is little to gain, if there is one."""
+    low, high = 1.0, 1e9
+    if _slowdown(application, way, target, low) < _NOT_WORTH_IT:
+        return None
+    if _slowdown(application, way, target, high) > _NOT_WORTH_IT:
+        return None
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        worth = _slowdown(application, way, target, middle) > _NOT_WORTH_IT
+        low, high = (middle, high) if worth else (low, middle)
+    return low
+
+
+__all__ = ["DRAWS", "USER_LEVEL", "Curve", "Predicted", "Prediction", "predict", "solve_for"]

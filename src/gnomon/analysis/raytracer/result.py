@@ -1,0 +1,158 @@
+"""Settings of the ray tracer, what a run has drawn and seen, and what sweeps of runs show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gnomon.errors import GnomonError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gnomon.instrument.region_report import RegionReport
+    from gnomon.messaging.fitting import MissFit, Parameter
+
+Wakes = Literal["line", "request"]
+MOST_NODES = 16
+MOST_RENDERERS = 16
+LARGEST_VOLUME = 512
+
+
+class DirtError(GnomonError):
+    """A run of the ray tracer that cannot be, or that failed."""
+
+
+class SettingsError(UsageError, DirtError):
+    """Settings with which there can be no run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Sizes of volume, bricks, cache and image, and how many take part.
+
+    `cache` is in voxels, so that bricks of other sizes have the same memory. `wakes` says
+    what a waiting renderer is woken by: the cache line that its brick goes to, as in the
+    original, or its own request.
+    """
+
+    nodes: int = 2
+    renderers: int = 2
+    volume: int = 96
+    brick: int = 12
+    cache: int = 96 * 1728
+    image: int = 96
+    tile: int = 16
+    frames: int = 2
+    spheres: int = 20
+    isovalue: float = 0.35
+    wakes: Wakes = "request"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        limits = {
+            "nodes": (1, MOST_NODES),
+            "renderers": (1, MOST_RENDERERS),
+            "volume": (16, LARGEST_VOLUME),
+            "brick": (2, 64),
+            "image": (8, 4096),
+            "tile": (4, 256),
+            "frames": (1, 1000),
+            "spheres": (1, 1000),
+        }
+        for name, (least, most) in limits.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise SettingsError(
+                    f"{name} of {value} makes no sense: choose from {least} to {most}."
+                )
+        if self.cache < self.brick**3:
+            raise SettingsError(
+                f"A cache of {self.cache} voxels holds no brick of {self.brick}^3: make it larger."
+            )
+        if not 0 < self.isovalue < 1:
+            raise SettingsError(
+                f"isovalue of {self.isovalue:g} makes no sense: it is between 0 and 1."
+            )
+
+    @property
+    def bricks_on_edge(self) -> int:
+        """How many bricks lie side by side along an edge of the volume."""
+        return -(-self.volume // self.brick)
+
+    @property
+    def lines(self) -> int:
+        """How many bricks the cache of a node holds."""
+        return max(1, self.cache // self.brick**3)
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles an image has."""
+        return (-(-self.image // self.tile)) ** 2
+
+    def text(self) -> str:
+        """Return the settings as text for another process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, text: str) -> Settings:
+        """Return settings from their text."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class DirtRun:
+    """What a run has drawn and seen; times in seconds, sums over all nodes."""
+
+    settings: Settings
+    seconds: float
+    cpu_seconds: float  # of the processes of all nodes, from their start to their end
+    images: NDArray[np.uint8]  # (frame, row, column)
+    home: int
+    hits: int
+    misses: int
+    requests: int
+    wrong_wakes: int
+    regions: RegionReport
+
+    @property
+    def hit_rate(self) -> float:
+        """How many of the accesses to bricks of other nodes the cache served."""
+        remote = self.hits + self.misses
+        return self.hits / remote if remote else 1.0
+
+    def per_instance(self, name: str) -> float | None:
+        """Return the mean time of a region in ns, its own cost taken out; None if there is none."""
+        found = [each for each in self.regions.regions if each.name == name]
+        count = sum(each.instances for each in found)
+        return sum(each.wall for each in found) / count if count else None
+
+
+@dataclass(frozen=True, slots=True)
+class MissSweep:
+    """Misses of runs with different nodes and renderers, and the law fitted to them."""
+
+    runs: tuple[DirtRun, ...]
+    fit: MissFit
+
+
+@dataclass(frozen=True, slots=True)
+class BrickSweep:
+    """Misses of runs with bricks of different sizes and the same memory for them.
+
+    Misses go as the edge to the power of `-exponent`. A law of 2 says that bricks are asked
+    for as surfaces grow, one of 3 as volumes do.
+    """
+
+    runs: tuple[DirtRun, ...]
+    exponent: Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class WakeComparison:
+    """The same picture with renderers woken by cache lines, and by their own requests."""
+
+    by_line: DirtRun
+    by_request: DirtRun

@@ -1,0 +1,1 @@
+"""What simulated sources have in common: runs in simulated time, behind a simulated PMU."""
