@@ -48,7 +48,7 @@ def test_changes_come_first_and_the_rest_is_folded(comparison: Comparison) -> No
     assert "12× more" in text
     assert "A has only zeros: no ratio" in text
     assert "2 of 4 events changed (q ≤ 0.05)" in text
-    assert "1 unchanged, 1 equal: same, still (half of them within ± " in text
+    assert "1 unchanged, 1 equal: same, still (within ± " in text
     assert "\n  still" in _shown(comparison, everything=True)
 
 

@@ -43,7 +43,7 @@ def graph_of(machine: Machine, caption: str = "") -> Graph:
 
 def machines_of(origins: Iterable[Provenance]) -> Iterator[Block]:
     """Yield the simulated machines that numbers come from, as far as they can be found."""
-    names = dict.fromkeys(origin.machine for origin in origins if origin.machine)
+    names = dict.fromkeys(name for origin in origins for name in origin.machine.split(", ") if name)
     if not names:
         return
     from gnomon.errors import GnomonError
