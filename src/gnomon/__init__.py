@@ -10,6 +10,8 @@ The names below are the public interface; each is imported when it is first used
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +99,25 @@ __all__ = [
     "state_of",
     "survey",
 ]
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package of gnomon, from the module of each name.
+
+    Such a package imports nothing when it is loaded. No public name may be that of a module
+    beside it: importing the module would hide it.
+    """
+
+    def fetch(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return fetch, lambda: sorted(modules)
 
 
 def __getattr__(name: str) -> Any:

@@ -38,7 +38,10 @@ else:
 LARGE = 4096
 """How many numbers an array may have to be written in full though a recording holds it."""
 
-KINDS: dict[str, str] = {}
+KINDS: dict[str, str] = {
+    "compare": "gnomon.analysis.compare.result",
+    "survey": "gnomon.analysis.survey.result",
+}
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 
 Reference = dict[str, Any]  # Any: content of JSON
@@ -54,6 +57,9 @@ class Simulated(StrEnum):
     NO = "no"
     PARTLY = "partly"
     YES = "yes"
+
+    def __bool__(self) -> bool:
+        return self is not Simulated.NO
 
 
 class Interval(NamedTuple):
@@ -78,6 +84,10 @@ class Result:
         """Whether its numbers are simulated: all, some or none of them."""
         origin = self.provenance
         return Simulated.YES if origin is not None and origin.simulated else Simulated.NO
+
+    def provenances(self) -> tuple[tuple[str, Provenance], ...]:
+        """Return where it comes from; a result of several sides names each of them."""
+        return () if self.provenance is None else (("", self.provenance),)
 
     def to_json(self, keep: Keep | None = None) -> dict[str, Any]:
         """Return plain content: what `json.dumps` takes."""

@@ -14,7 +14,7 @@ from gnomon.analysis.compare import Verdict, compare, compare_tables
 from gnomon.analysis.compare.commands import order_in_turn
 from gnomon.analysis.compare.decide import Method
 from gnomon.analysis.runs import RunTable
-from gnomon.analysis.stats.two_samples import Test
+from gnomon.analysis.stats.methods import Test
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 

@@ -47,7 +47,7 @@ def test_the_json_holds_every_number(gnomon: Run) -> None:
     assert set(done.json) == ENVELOPE
     results = done.json["results"]
     assert results["runs"] == [4, 4]
-    row = next(row for row in results["events"] if row["event"].startswith("page-faults"))
+    row = next(row for row in results["rows"] if row["event"].startswith("page-faults"))
     assert {"ratio", "ratio_interval", "difference", "q", "verdict", "a", "b"} <= set(row)
     assert row["a"]["runs"] == 4
 

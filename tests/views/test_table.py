@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.views.table import Column, Table
-from gnomon.views.terminal.screen import width
+from gnomon.views.terminal import width
 
 
 class Terminal(io.StringIO):

@@ -7,13 +7,12 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import Any, TextIO, cast
 
 from gnomon import __version__
-from gnomon.cli.options import refuse_replaced
-from gnomon.cli.output import drop_output, lasting_output
 from gnomon.errors import GnomonError
 
 # Commands by what they are for. Their modules are imported only when they are used: `gnomon
@@ -122,7 +121,10 @@ def parse_arguments(
     if getattr(module, "PASSES_ARGUMENTS_ON", False):
         return _parse_and_pass_on(parser, arguments)
     own, command = split_command(arguments)
-    refuse_replaced(parser, own)
+    if "--on" in parser._option_string_actions:
+        from gnomon.cli.options import refuse_replaced
+
+        refuse_replaced(own)
     options = parser.parse_args(own)
     if command is not None:
         if not hasattr(options, "argv"):
@@ -211,5 +213,63 @@ def _report(error: GnomonError, arguments: list[str]) -> int:
         from gnomon.views.envelope import envelope
 
         print(envelope(own[0], None, error=str(error)))
-    print(f"gnomon: {error}", file=sys.stderr)
+    from gnomon.views.terminal import Screen
+
+    clean = Screen().clean
+    for line in f"gnomon: {error}".split("\n"):
+        print(clean(line), file=sys.stderr)
     return error.exit_code
+
+
+# ---- output that nobody can take, as when `| head` has read enough -------------------------
+
+
+@contextlib.contextmanager
+def lasting_output() -> Iterator[None]:
+    """Let a command go on to the end when its output cannot be written, as for a report it owes.
+
+    Whatever cannot be written is dropped. A failure other than a reader that has gone is raised
+    at the end.
+    """
+    lasting = _Lasting(sys.stdout)
+    with contextlib.redirect_stdout(cast(TextIO, lasting)):
+        yield
+        lasting.flush()
+    if lasting.failure is not None and not isinstance(lasting.failure, BrokenPipeError):
+        raise lasting.failure
+
+
+def drop_output() -> None:
+    """Let what is still in the buffer go nowhere instead of failing once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+class _Lasting:
+    """A stream like another one that never fails to write; it keeps the first failure."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.failure: OSError | None = None
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._try(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(self._stream.flush)
+
+    def writelines(self, lines: Iterator[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def _try(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except OSError as error:
+            self.failure = self.failure or error
+            drop_output()
+
+    def __getattr__(self, name: str) -> Any:  # Any: whatever the stream has
+        return getattr(self._stream, name)

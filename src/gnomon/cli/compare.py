@@ -19,8 +19,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gnomon.analysis.compare import Comparison, compare
-from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.analysis.compare import compare
+from gnomon.cli import present
 from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
 from gnomon.recording.contents import RunInfo
@@ -56,18 +56,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", metavar="N", type=int, default=0, help="of resamples and of the order of runs"
     )
     parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
-    parser.add_argument("--all", action="store_true", help="show events that did not change")
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
     parser.add_argument("-o", "--output", metavar="NAME", help="record NAME-a and NAME-b")
     parser.add_argument("--force", action="store_true", help="replace existing recordings")
     add_on_option(parser)
-    add_html_option(parser)
+    present.add_options(parser)
     parser.set_defaults(argv=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare and show; 130 when it was interrupted."""
-    check_html(options)
+    present.check(options)
     a, b = _subjects(options)
     refuse_without_command(options)
     with _progress(options) as on_run:
@@ -88,10 +87,12 @@ def run(options: argparse.Namespace) -> int:
             on=options.on,
             on_run=on_run,
         )
-    _show(result, options)
-    from gnomon.views.report.assemble import compare_page
-
-    write_html(options, lambda: compare_page(result))
+    notes = []
+    if options.output:
+        name = options.output.removesuffix(".gnomon")
+        again = f"`gnomon compare {name}-a.gnomon {name}-b.gnomon`"
+        notes = [f"recorded; {again} compares them again"]
+    present.present("compare", options, result, *notes)
     return 130 if result.interrupted else 0
 
 
@@ -115,7 +116,7 @@ def _commands(options: argparse.Namespace) -> tuple[Command, Command]:
             "into sh -c '...'."
         )
     at = words.index("--")
-    stdout = 2 if options.json else None
+    stdout = 2 if present.takes_output(options) else None
     first, second = tuple(words[:at]), tuple(words[at + 1 :])
     if not first or not second:
         raise UsageError("a command is empty: write -- CMD_A -- CMD_B.")
@@ -131,27 +132,3 @@ def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None]
 
     with progress_bar("runs", 2 * options.repeat) as advance:
         yield lambda _: advance()
-
-
-def _show(result: Comparison, options: argparse.Namespace) -> None:
-    from gnomon.views.compare import comparison_as_json, print_comparison
-
-    if options.json:
-        from gnomon.views.envelope import envelope
-
-        print(
-            envelope(
-                "compare",
-                comparison_as_json(result),
-                source=result.a.source,
-                simulated=result.simulated,
-                warnings=result.warnings,
-            )
-        )
-        return
-    print_comparison(result, sys.stdout, everything=options.all)
-    for text in result.warnings:
-        print(f"warning: {text}", file=sys.stderr)
-    if options.output:
-        name = options.output.removesuffix(".gnomon")
-        print(f"  recorded; `gnomon compare {name}-a.gnomon {name}-b.gnomon` compares them again")

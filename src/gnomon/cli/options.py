@@ -35,10 +35,8 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_replaced(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+def refuse_replaced(arguments: Sequence[str]) -> None:
     """Answer to an option that is gone with the one that does the same now."""
-    if "--on" not in parser._option_string_actions:
-        return
     for argument in arguments:
         option = argument.partition("=")[0]
         if option in _REPLACED:

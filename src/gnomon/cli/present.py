@@ -67,7 +67,7 @@ def present(command: str, options: argparse.Namespace, result: Result, *notes: s
 
 def _print_csv(text: str) -> None:
     if sys.stdout.isatty():
-        from gnomon.views.terminal.screen import screen_of
+        from gnomon.views.terminal import screen_of
 
         clean = screen_of(sys.stdout).clean
         text = "\n".join(map(clean, text.split("\n")))

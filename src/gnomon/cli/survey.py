@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gnomon.cli.html import add_html_option, check_html, write_html
+from gnomon.cli import present
 from gnomon.cli.options import add_on_option
 from gnomon.errors import UsageError
 
@@ -47,38 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
     parser.add_argument("--resume", metavar="REC", help="make the runs that a survey lacks")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
-    parser.add_argument("--all", action="store_true", help="show all events, and why some do not")
-    add_html_option(parser)
+    present.add_options(parser)
     parser.set_defaults(argv=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Survey, or show a survey that was made before."""
-    check_html(options)
+    present.check(options)
     result = _result(options)
-    from gnomon.views.report.assemble import survey_page
-    from gnomon.views.survey import print_survey, survey_as_json
-
-    if options.json:
-        from gnomon.views.envelope import envelope
-
-        origin = result.provenance
-        print(
-            envelope(
-                "survey",
-                survey_as_json(result),
-                source=origin.source,
-                simulated=origin.simulated,
-                warnings=result.warnings,
-            )
-        )
-    else:
-        print_survey(result, sys.stdout, everything=options.all)
-        for text in result.warnings:
-            print(f"warning: {text}", file=sys.stderr)
-        if options.recording is None:
-            print(f"  recorded in {_nearby(result.path)}")
-    write_html(options, lambda: survey_page(result))
+    notes = [] if options.recording is not None else [f"recorded in {_nearby(result.recording)}"]
+    present.present("survey", options, result, *notes)
     return 0 if result.complete else 130
 
 
@@ -113,7 +91,7 @@ def _new(options: argparse.Namespace, on_progress: OnProgress | None) -> SurveyR
     from gnomon.analysis import survey as surveys
     from gnomon.sources.base import Command
 
-    command = Command(tuple(options.argv), stdout=2 if options.json else None)
+    command = Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)
     output = options.output or surveys.default_output(options.argv)
     if not options.force and surveys.resumable(output, command.argv):
         print(f"gnomon: going on with the survey in {output}", file=sys.stderr)

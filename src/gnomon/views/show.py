@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,50 +15,69 @@ from gnomon.views.blocks import Block, Cell, Facts, Fold, Headline, Table, Value
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
-    from gnomon.views.terminal.screen import Screen
+    from gnomon.recording.contents import Provenance
+    from gnomon.views.terminal import Screen
 
-_PAGES = "gnomon.views.html"
-_LABELS = {Simulated.YES: "SIMULATED ", Simulated.PARTLY: "PARTLY SIMULATED "}
+_LABEL = "SIMULATED"
+_PARTLY = "SIMULATED in part: what comes from where is said below"
 
 
 def blocks(result: Result) -> Iterator[Block]:
-    """Yield what a result is shown as; the first line says when it is simulated."""
-    label = _LABELS.get(result.simulated, "")
-    for block in describer(result.kind)(result):
-        found = block
-        if label and isinstance(block, Headline):
-            found, label = replace(block, title=f"{label}{block.title}"), ""
-        elif label:
-            yield Headline(label.strip())
-            label = ""
-        yield found
-    if label:
-        yield Headline(label.strip())
+    """Yield what a result is shown as; its first line says when it is simulated."""
+    found = describer(result.kind)(result)
+    first = next(found, None)
+    simulated = result.simulated
+    if simulated is not Simulated.NO:
+        if not isinstance(first, Headline):
+            found, first = itertools.chain((first,) if first else (), found), Headline("")
+        if simulated is Simulated.YES:
+            first = replace(first, title=f"{_LABEL} {first.title}".rstrip())
+        else:
+            first = replace(first, lines=(*first.lines, _PARTLY))
+    if first is not None:
+        yield first
+    yield from found
 
 
 def provenance(result: Result) -> Facts:
-    """Return where a result comes from, enough to doubt it or to repeat it."""
-    origin = result.provenance
+    """Return where a result comes from, enough to doubt it or to repeat it.
+
+    What the sides of a result have in common is said once, the rest for each side.
+    """
+    sides = [(side, dict(_facts(origin))) for side, origin in result.provenances()]
     rows: list[tuple[str, Cell | Value]] = []
-    if origin is not None:
-        interval = Cell(origin.interval, "ns") if origin.interval else None
-        rows = [
-            ("command", " ".join(origin.command)),
-            ("source", origin.source),
-            ("machine", origin.machine),
-            ("host", origin.host),
-            ("processor", origin.cpu),
-            ("CPUs", origin.cpus or None),
-            ("kernel", origin.kernel),
-            ("interval", interval),
-            ("seed", origin.seed),
-            ("model", origin.model),
-            ("imported from", origin.imported_from),
-            ("settings", " ".join(f"{k}={v}" for k, v in origin.environment.items())),
-            ("recorded", origin.created),
-            ("gnomon", origin.gnomon),
-        ]
-    return Facts(tuple((name, value) for name, value in rows if value), "Provenance")
+    for name in dict.fromkeys(name for _, facts in sides for name in facts):
+        values = [facts.get(name) for _, facts in sides]
+        if all(value == values[0] for value in values):
+            rows.append((name, values[0]))
+        else:
+            told = ((f"{name} of {side}", facts.get(name)) for side, facts in sides)
+            rows += [row for row in told if row[1]]
+    return Facts(tuple(rows), "Provenance")
+
+
+def _facts(origin: Provenance) -> list[tuple[str, Cell | Value]]:
+    rows: list[tuple[str, Cell | Value]] = [
+        ("command", " ".join(origin.command)),
+        ("counted", origin.target),
+        ("source", origin.source + " (simulated)" * origin.simulated),
+        ("machine", origin.machine),
+        ("host", origin.host),
+        ("processor", origin.cpu),
+        ("CPUs", origin.cpus or None),
+        ("kernel", origin.kernel),
+        ("recorded", origin.created),
+        ("interval", Cell(origin.interval, "ns") if origin.interval else None),
+        ("always counted", ", ".join(origin.always)),
+        ("sets", len(origin.sets) or None),
+        ("estimated by", origin.model),
+        ("seed", origin.seed),
+        ("settings", " ".join(f"{k}={v}" for k, v in origin.environment.items())),
+        ("gnomon", origin.gnomon),
+        ("Python", origin.python),
+        ("imported from", origin.imported_from),
+    ]
+    return [row for row in rows if row[1] is not None and row[1] != ""]
 
 
 def show(
@@ -71,7 +90,7 @@ def show(
         >>> import gnomon as gn
         >>> gn.show(gn.count(["true"], "task-clock"))  # doctest: +SKIP
     """
-    from gnomon.views.terminal.screen import screen_of
+    from gnomon.views.terminal import screen_of
 
     stream = stream if stream is not None else sys.stdout
     write(result, stream, screen_of(stream, everything=everything, colour=colour))
@@ -80,7 +99,7 @@ def show(
 
 def warn(texts: Iterable[str]) -> None:
     """Write warnings to standard error, where they do not disturb what is read by programs."""
-    from gnomon.views.terminal.screen import Screen
+    from gnomon.views.terminal import Screen
 
     for text in texts:
         sys.stderr.write(f"warning: {Screen().clean(text)}\n")
@@ -99,9 +118,18 @@ def write(result: Result, stream: TextIO, screen: Screen) -> None:
 
 def page(*results: Result, title: str = "") -> str:
     """Return a page of one result, or of several below each other."""
-    told = [(blocks(each), each.warnings, provenance(each)) for each in results]
-    text: str = import_module(_PAGES).render(told, title=title)
-    return text
+    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.html import render
+
+    told = [
+        (
+            itertools.chain(blocks(each), machines_of(o for _, o in each.provenances())),
+            each.warnings,
+            provenance(each),
+        )
+        for each in results
+    ]
+    return render(told, title=title)
 
 
 def write_page(path: str | Path, *results: Result, title: str = "") -> None:
@@ -115,9 +143,9 @@ def write_page(path: str | Path, *results: Result, title: str = "") -> None:
 
 def fragment(result: Result) -> str:
     """Return a piece of HTML for a notebook: complete, and without scripts."""
-    make = import_module(_PAGES).fragment
-    text: str = make(blocks(result), result.warnings, provenance(result))
-    return text
+    from gnomon.views.html import fragment as fragment_of
+
+    return fragment_of(blocks(result), result.warnings, provenance(result))
 
 
 # ---- tables as files ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TextIO
 
-from gnomon.views.terminal.screen import width
+from gnomon.views.terminal import width
 
 
 class Colour(StrEnum):

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from gnomon.analysis.survey.doubts import anchors_of, doubts
-from gnomon.analysis.survey.indicators import Indicator, RunKey
+from gnomon.analysis.survey.indicators import Indicator
+from gnomon.analysis.survey.result import RunKey
 from gnomon.recording.contents import Provenance, RunInfo, Status
 
 PERF = ("perf task-clock,a,b", "perf task-clock,c")

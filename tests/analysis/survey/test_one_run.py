@@ -59,14 +59,14 @@ def test_a_survey_in_one_run_labels_what_it_estimates(tmp_path: Path) -> None:
         command, output=tmp_path / "s", repeat=2, on="laptop", one_run=True, interval="2us"
     )
     assert result.one_run
-    branches = result["branches"].indicator
+    branches = result["branches"]
     assert branches.status is Status.ESTIMATED
     assert len(branches.values) == 2
     assert branches.interval is not None
     low, high = branches.interval
     truth = _truth("laptop", command, ["branches"])["branches"]
     assert low <= truth <= high
-    assert result["instructions"].indicator.status is Status.COUNTED
+    assert result["instructions"].status is Status.COUNTED
     assert any("took turns on the counters" in text for text in result.warnings)
 
 
@@ -75,12 +75,12 @@ def _errors(
 ) -> tuple[list[float], list[float], list[bool]]:
     """Return relative errors of totals, those of linear scaling, and which intervals hold."""
     result = survey(command, output=output, repeat=1, on=machine, one_run=True, interval=interval)
-    estimated = [e for e in result.events if e.indicator.status is Status.ESTIMATED]
+    estimated = [e for e in result.rows if e.status is Status.ESTIMATED]
     truth = _truth(machine, command, [each.event for each in estimated])
     linear = _linear(machine, interval, command)
     ours, scaled, held = [], [], []
     for each in estimated:
-        actual, indicator = truth[each.event], each.indicator
+        actual, indicator = truth[each.event], each
         if actual == 0 or indicator.mean is None or indicator.interval is None:
             continue
         ours.append(abs(indicator.mean - actual) / actual)

@@ -14,7 +14,6 @@ from gnomon.analysis.survey.batches import run_order
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording import Recording
 from gnomon.sources.base import Source
-from gnomon.views.survey import origin_text
 
 from .sources import COUNTERS, FakeSource
 
@@ -51,9 +50,9 @@ def test_every_event_is_counted_once_a_repetition_and_the_anchor_always(tmp_path
     assert result.complete
     batches = len(result.provenance.plan)
     assert batches == -(-(EVENTS - 1) // (COUNTERS - 1))  # the anchor takes a counter of each
-    for judged in result.events:
-        expected = 3 * batches if judged.event == "event-0" else 3
-        assert len(judged.indicator.values) == expected
+    for row in result.rows:
+        expected = 3 * batches if row.event == "event-0" else 3
+        assert len(row.values) == len(row.runs) == expected
 
 
 @settings(max_examples=4, deadline=None)
@@ -109,7 +108,7 @@ def test_what_says_nothing_is_folded_with_its_reason(tmp_path: Path) -> None:
         return _steady(label, random)
 
     result = _survey(tmp_path / "s", FakeSource(6, values), repeat=6)
-    folds = {each.event: each.fold for each in result.events}
+    folds = {each.event: each.folded for each in result.rows}
     assert folds == {
         "event-0": None,
         "event-1": Fold.ZERO,
@@ -130,8 +129,8 @@ def test_an_event_that_equals_another_of_its_batch_is_folded(tmp_path: Path) -> 
         )
 
     result = _survey(tmp_path / "s", FakeSource(4, values), repeat=4)
-    same = [each for each in result.folded if each.fold is Fold.SAME]
-    constant = [each for each in result.folded if each.fold is Fold.CONSTANT]
+    same = [each for each in result.folded if each.folded is Fold.SAME]
+    constant = [each for each in result.folded if each.folded is Fold.CONSTANT]
     assert len(same) + len(constant) >= 1
 
 
@@ -146,7 +145,7 @@ def test_one_run_counts_everything_at_once(tmp_path: Path) -> None:
     )
     assert result.one_run
     assert len(result.runs) == 1
-    assert len(result.events) == EVENTS
+    assert len(result.rows) == EVENTS
 
 
 def test_asked_events_are_the_only_ones(tmp_path: Path) -> None:
@@ -157,7 +156,7 @@ def test_asked_events_are_the_only_ones(tmp_path: Path) -> None:
         output=tmp_path / "s",
         on=source,
     )
-    assert {each.event for each in result.events} == {"event-0", "event-7", "event-9"}
+    assert {each.event for each in result.rows} == {"event-0", "event-7", "event-9"}
 
 
 @pytest.mark.parametrize("repeat", [0, -1])
@@ -187,7 +186,8 @@ def test_a_survey_from_before_is_shown_and_goes_on_under_the_old_names(tmp_path:
     header.write_text(text.replace('source = "laptop"', 'source = "machine:laptop"'))
     done = resume(path)
     assert done.complete
-    assert set(done.origins()) == {"perf", "machine:laptop"}
-    assert done["laptop::cycles"].indicator.simulated
+    assert set(done.origins) == {"perf", "machine:laptop"}
+    assert done["laptop::cycles"].simulated
     assert done.elapsed == sum(r.end - r.start for r in done.runs if r.batch == 0) / 2
-    assert origin_text("machine:laptop") == "the SIMULATED machine laptop"
+    titles = {source.name: source.title for source in done.sources}
+    assert titles["machine:laptop"] == "the SIMULATED machine laptop"

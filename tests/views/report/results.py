@@ -6,52 +6,10 @@ from random import Random
 
 import numpy as np
 
-from gnomon.analysis.compare import Comparison, compare_tables
 from gnomon.analysis.phases import PhaseSeries, PhasesResult, phases
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.scaling import Scaling, scale_table
-from gnomon.analysis.survey.costs import Share
-from gnomon.analysis.survey.indicators import Indicator
-from gnomon.analysis.survey.result import SurveyResult
-from gnomon.analysis.survey.selection import Fold, Judged
-from gnomon.recording.contents import EventInfo, Provenance, RunInfo, Status
-
-
-def _judged(number: int) -> Judged:
-    values = {(run, number): 1_000.0 * (number + 1) + run for run in range(4)}
-    indicator = Indicator(
-        f"event-{number}", "what it counts", "", "thread", "perf", False, (), Status.COUNTED, values
-    )
-    share = Share(number / 100, "10 ns each") if number % 2 else None
-    return Judged(indicator, None if number < 35 else Fold.ZERO, "", share)
-
-
-def survey_result() -> SurveyResult:
-    """Forty events in twelve runs, five of them folded away."""
-    runs = tuple(RunInfo(i, 0, i * 10**9, i * 10**9 + 10**8 + i * 10**6, 0) for i in range(12))
-    origin = Provenance("perf", command=("./program",), host="box", plan=("perf event",), repeat=12)
-    return SurveyResult(origin, tuple(map(_judged, range(40))), runs, 12, ("a warning",))
-
-
-def _table(factor: float, command: str, seed: int, events: int = 12) -> RunTable:
-    random = Random(seed)
-    values = np.array(
-        [
-            [
-                1_000.0 * (i + 1) * (1 + random.gauss(0, 0.01)) * (factor if i % 3 == 0 else 1.0)
-                for i in range(events)
-            ]
-            for _ in range(8)
-        ]
-    )
-    infos = tuple(EventInfo(f"a-rather-long-name-of-an-event-{i}") for i in range(events))
-    runs = tuple(RunInfo(i, 0, i * 100, i * 100 + 50, 0) for i in range(8))
-    return RunTable(Provenance("perf", command=(command,), host="box"), infos, runs, values)
-
-
-def compare_result() -> Comparison:
-    """Every third of twelve events is a third higher in B."""
-    return compare_tables(_table(1.0, "./old", 1), _table(1.33, "./new", 2))
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 
 
 def scale_result() -> Scaling:

@@ -10,21 +10,40 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gnomon.views.report.assemble import compare_page, phases_page, scale_page, survey_page
-from gnomon.views.report.page import Page, write_page
+from gnomon.views.report.assemble import phases_page, scale_page
+from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section, write_page
 
-from .results import compare_result, phases_result, scale_result, survey_result
+from .results import phases_result, scale_result
 
 if TYPE_CHECKING:
+    from bokeh.model import Model
     from playwright.sync_api import Page as BrowserPage
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+def _events() -> Page:
+    """A page with a table of 35 events and bars."""
+    names = [f"event-{number}" for number in range(35)]
+    rows = [
+        (Cell(name), Cell(f"{1000 * place:,}", 1000.0 * place)) for place, name in enumerate(names)
+    ]
+    table = DataTable.of(("event", "mean"), rows, "All events.", frozenset({1}))
+    return Page("Events", "", (Section("All", (), (Figure("Bars.", lambda: _bars(names)), table)),))
+
+
+def _bars(names: list[str]) -> Model:
+    from gnomon.views.report.plots import figure
+
+    chosen = names[:15]
+    plot = figure("share", "", height=450, tooltips=[("event", "@y")], y_range=chosen)
+    plot.hbar(y=chosen, right=[float(place + 1) for place in range(15)], height=0.7)
+    return plot
+
+
 PAGES: dict[str, Callable[[], Page]] = {
-    "survey": lambda: survey_page(survey_result()),
-    "compare": lambda: compare_page(compare_result()),
+    "events": _events,
     "scale": lambda: scale_page(scale_result()),
     "phases": lambda: phases_page(phases_result()),
 }
@@ -40,8 +59,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[1280, 400])
 def page(request: pytest.FixtureRequest, reports: Path) -> Iterator[BrowserPage]:
-    """The report of a survey, at the width of a desktop and of a telephone."""
-    with _opened(reports / "survey.html", request.param) as opened:
+    """The report of events, at the width of a desktop and of a telephone."""
+    with _opened(reports / "events.html", request.param) as opened:
         yield opened
 
 
@@ -122,7 +141,7 @@ def test_a_plot_shows_a_value_under_the_pointer_and_zooms(page: BrowserPage) -> 
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("kind", ["compare", "scale", "phases"])
+@pytest.mark.parametrize("kind", ["scale", "phases"])
 def test_every_kind_of_report_reacts_to_the_pointer(kind: str, width: int, reports: Path) -> None:
     with _opened(reports / f"{kind}.html", width) as page:
         widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
@@ -166,17 +185,8 @@ def _place_of_a_point(page: BrowserPage) -> tuple[float, float]:
     return float(place[0]), float(place[1])
 
 
-def test_a_comparison_sorts_by_its_ratio(reports: Path) -> None:
-    with _opened(reports / "compare.html", 1280) as page:
-        page.locator("table.data thead button", has_text="B / A").first.click()
-        first = _first_column(page)[:4]
-        assert {name.rpartition("-")[2] for name in first} == {"0", "3", "6", "9"}
-        page.locator("input[type=search]").first.fill("unchanged")
-        assert len(_first_column(page)) < 12
-
-
 def test_paper_is_light_and_nothing_is_cut_off(reports: Path) -> None:
-    with _opened(reports / "compare.html", 718) as page:
+    with _opened(reports / "events.html", 718) as page:
         page.emulate_media(media="print", color_scheme="dark")
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert colour == "rgb(255, 255, 255)"

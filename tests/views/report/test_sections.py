@@ -11,20 +11,16 @@ import pytest
 
 from gnomon.recording.contents import Provenance
 from gnomon.views.report.assemble import (
-    compare_page,
     page_of,
     phases_page,
     scale_page,
-    survey_page,
 )
 from gnomon.views.report.page import DataTable, Page, Section, render_page
 from gnomon.views.report.plots import short_names
 
-from .results import compare_result, phases_result, scale_result, survey_result
+from .results import phases_result, scale_result
 
 PAGES: dict[str, Callable[[], Page]] = {
-    "survey": lambda: survey_page(survey_result()),
-    "compare": lambda: compare_page(compare_result()),
     "scale": lambda: scale_page(scale_result()),
     "phases": lambda: phases_page(phases_result()),
 }
@@ -46,13 +42,6 @@ def test_every_kind_of_result_becomes_one_file(kind: str) -> None:
     assert 'class="bk-' in text or "data-root-id" in text
     tags = re.findall(r"<(?:script|link|img|iframe)[^>]*>", text)
     assert not [tag for tag in tags if re.search(r"(src|href)\s*=\s*[\"'](?!data:)", tag)]
-
-
-def test_a_comparison_colours_what_changed() -> None:
-    [table, *_] = _tables(PAGES["compare"]())
-    cues = {row[0].text: row[1].cue for row in table.rows}
-    assert {cues[f"a-rather-long-name-of-an-event-{i}"] for i in (0, 3, 6, 9)} == {"up"}
-    assert "up" not in {cues[f"a-rather-long-name-of-an-event-{i}"] for i in (1, 2, 4, 5)}
 
 
 def test_scaling_names_growth_and_predicts() -> None:
@@ -106,9 +95,7 @@ def test_long_names_are_shortened_and_stay_different() -> None:
     assert short_names(twins) == twins
 
 
-@pytest.mark.parametrize(
-    "result", [survey_result(), compare_result(), scale_result(), phases_result()]
-)
+@pytest.mark.parametrize("result", [scale_result(), phases_result()])
 def test_notebooks_show_a_small_table_without_scripts(result: object) -> None:
     html = result._repr_html_()  # type: ignore[attr-defined]
     assert "<table>" in html
@@ -119,7 +106,7 @@ def test_notebooks_show_a_small_table_without_scripts(result: object) -> None:
 def test_what_a_notebook_shows_is_escaped() -> None:
     from dataclasses import replace
 
-    result = survey_result()
+    result = scale_result()
     odd = replace(result, provenance=replace(result.provenance, command=("<b>",)))
     html = odd._repr_html_()
     assert "<b>" not in html

@@ -65,11 +65,11 @@ def test_the_page_follows_a_recording_that_grows(served: str, writer: RecordingW
     before = _get(served + "version")
     page = _get(served)
     assert "data-live" in page
-    assert "2 events were counted in 1 run:" in page
+    assert "2 events in 1 run" in page
     assert _get(served + "version") == before
     _add_run(writer, 1)
     assert _get(served + "version") != before
-    assert "2 events were counted in 2 runs" in _get(served)
+    assert "2 events in 2 runs" in _get(served)
 
 
 def test_there_is_one_page_only(served: str) -> None:

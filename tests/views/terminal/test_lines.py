@@ -34,9 +34,8 @@ from gnomon.views.blocks import (
     Tone,
     Zone,
 )
-from gnomon.views.terminal import lines
+from gnomon.views.terminal import Screen, cut, cut_middle, lines, screen_of, width
 from gnomon.views.terminal.live import Redrawn
-from gnomon.views.terminal.screen import Screen, cut, cut_middle, screen_of, width
 
 _NAMES = ("elapsed", "faults")
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from gnomon.analysis.compare.result import (
     Drift,
     EventComparison,
-    Interval,
     Outlier,
     Sample,
     Verdict,
@@ -19,11 +18,13 @@ from gnomon.analysis.compare.result import (
 from gnomon.analysis.stats.course import drift_p_values, outlier_p_values
 from gnomon.analysis.stats.distributions import t_quantile
 from gnomon.analysis.stats.guard import full_split, guarded
-from gnomon.analysis.stats.multiplicity import Correction, corrected
+from gnomon.analysis.stats.methods import Correction, Test
+from gnomon.analysis.stats.multiplicity import corrected
 from gnomon.analysis.stats.power import runs_needed
 from gnomon.analysis.stats.ratio import ratio_intervals
-from gnomon.analysis.stats.two_samples import Test, run_test, welch
+from gnomon.analysis.stats.two_samples import run_test, welch
 from gnomon.recording.contents import EventInfo
+from gnomon.result import Interval
 
 Array = NDArray[np.float64]
 
@@ -216,7 +217,7 @@ def _zero_note(a: Sample, b: Sample) -> str:
 
 
 def _known(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)
+    return float(number) if np.isfinite(number) else None
 
 
 _ORDER = {verdict: place for place, verdict in enumerate(Verdict)}

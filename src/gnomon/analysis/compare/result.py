@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
-from gnomon.analysis.notebook import Shown
-from gnomon.analysis.stats.multiplicity import Correction
-from gnomon.analysis.stats.two_samples import Test
+from gnomon.analysis.stats.methods import Correction, Test
 from gnomon.recording.contents import Provenance
+from gnomon.result import Interval, Result, Simulated, derived
 
 
 class Verdict(StrEnum):
@@ -25,14 +26,6 @@ class Verdict(StrEnum):
     UNCHANGED = "unchanged"
     EQUAL = "equal"
     UNTESTED = "untested"
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Where a quantity lies with the confidence of the comparison; infinite means unbounded."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +85,14 @@ class Outlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Shown):
-    """The outcome of comparing b with a; rows are in the order of what matters."""
+class Comparison(Result):
+    """A comparison of b with a: what changed, event by event, in the order of what matters.
+
+    `resolution` is how small a change of the unchanged events could have been seen, at the
+    median, relative to A.
+    """
+
+    kind: ClassVar[str] = "compare"
 
     a: Provenance
     b: Provenance
@@ -103,12 +102,12 @@ class Comparison(Shown):
     only_in_b: tuple[str, ...] = ()
     drifts: tuple[Drift, ...] = ()
     outliers: tuple[Outlier, ...] = ()
-    warnings: tuple[str, ...] = ()
     test: Test = Test.WELCH
     correction: Correction = Correction.BH
     alpha: float = 0.05
     level: float = 0.95
     interrupted: bool = False
+    resolution: float | None = None
 
     def __getitem__(self, event: str) -> EventComparison:
         """Return the row of an event."""
@@ -122,7 +121,18 @@ class Comparison(Shown):
         """The events that changed."""
         return tuple(row for row in self.rows if row.verdict is Verdict.CHANGED)
 
-    @property
-    def simulated(self) -> bool:
-        """Whether any of the counts are of a simulated machine."""
-        return self.a.simulated or self.b.simulated
+    @derived
+    def counts(self) -> dict[Verdict, int]:
+        """How many events there are of each verdict."""
+        found = Counter(row.verdict for row in self.rows)
+        return {verdict: found[verdict] for verdict in Verdict}
+
+    @derived
+    def simulated(self) -> Simulated:
+        """Whether the counts are of simulated machines: on both sides, on one, on neither."""
+        sides = self.a.simulated + self.b.simulated
+        return (Simulated.NO, Simulated.PARTLY, Simulated.YES)[sides]
+
+    def provenances(self) -> tuple[tuple[str, Provenance], ...]:
+        """Return where both come from, each with its letter."""
+        return ("A", self.a), ("B", self.b)

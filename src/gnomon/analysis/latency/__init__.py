@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon import lazy_names
 from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
 from gnomon.analysis.latency.model import (
     LatencyBin,
@@ -23,7 +24,6 @@ from gnomon.analysis.latency.model import (
     Slice,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.lazy import lazy_names
 from gnomon.recording.contents import EventInfo, Provenance
 
 if TYPE_CHECKING:

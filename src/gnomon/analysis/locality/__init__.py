@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gnomon import lazy_names
 from gnomon.analysis.locality.feeds import Feed, host_stream, machine_stream
 from gnomon.analysis.locality.model import (
     UNKNOWN,
@@ -28,7 +29,6 @@ from gnomon.analysis.locality.model import (
 )
 from gnomon.errors import UsageError
 from gnomon.launch import Command
-from gnomon.lazy import lazy_names
 from gnomon.sources.base import Process
 
 if TYPE_CHECKING:

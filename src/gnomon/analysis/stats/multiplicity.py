@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.analysis.stats.methods import Correction
+
 Array = NDArray[np.float64]
-
-
-class Correction(StrEnum):
-    """How p-values become q-values, which may be compared with the chosen level.
-
-    BH bounds the share of false alarms among all alarms, and the chance of any when
-    nothing has changed; HOLM and BONFERRONI bound the chance of any in all cases.
-    """
-
-    BH = "bh"
-    HOLM = "holm"
-    BONFERRONI = "bonferroni"
-    NONE = "none"
 
 
 def corrected(p: Array, correction: Correction = Correction.BH) -> Array:

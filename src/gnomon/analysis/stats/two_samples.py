@@ -7,7 +7,6 @@ NaN as p-value: `unvarying` says what to think of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import combinations
 from math import comb
 
@@ -15,23 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.analysis.stats.distributions import normal_two_sided, t_two_sided
+from gnomon.analysis.stats.methods import Test
 
 Array = NDArray[np.float64]
 
 _EXACT_PERMUTATIONS = 20_000
 _DRAWN_PERMUTATIONS = 9_999
 _EXACT_RANKS = 8  # the smaller sample up to which ranks without ties are counted out
-
-
-class Test(StrEnum):
-    """The tests there are; WELCH is the one to use without a reason for another."""
-
-    __test__ = False  # not a test case, whatever its name suggests to a test runner
-
-    WELCH = "welch"
-    POOLED = "pooled"
-    MANN_WHITNEY = "mann-whitney"
-    PERMUTATION = "permutation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.lazy import lazy_names
+from gnomon import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.study.result import (

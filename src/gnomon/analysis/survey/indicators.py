@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gnomon.analysis.summary import mean, relative_spread, summarise
+from gnomon.analysis.survey.result import RunKey
 from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status, Total
-
-RunKey = tuple[int, int]
-"""A run and its batch, which together name one execution of the program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,121 +1,122 @@
-"""The outcome of a survey: every event, what matters of them, and where each came from."""
+"""What a survey found: every event, what matters of them, and where each came from."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
 
-from gnomon.analysis.notebook import Shown
-from gnomon.analysis.survey.costs import shares
-from gnomon.analysis.survey.doubts import anchors_of, doubts
-from gnomon.analysis.survey.indicators import durations, indicators
-from gnomon.analysis.survey.selection import Fold, Judged, judge
 from gnomon.recording.contents import Provenance, RunInfo, Status
-from gnomon.sources.registry import capabilities
+from gnomon.result import Interval, Result, Simulated, derived
 
-if TYPE_CHECKING:
-    from gnomon.recording import Recording
+RunKey = tuple[int, int]
+"""A run and its batch, which together name one execution of the program."""
 
 
-ONE_RUN = "in one run"
-"""What the target of a recording says when its events took turns in a single run."""
+class Fold(StrEnum):
+    """Why an event is not shown among those that matter."""
+
+    MISSING = "missing"
+    ZERO = "zero"
+    CONSTANT = "constant"
+    SAME = "same"
+    NOISY = "noisy"
 
 
 @dataclass(frozen=True, slots=True)
-class SurveyResult(Shown):
-    """All events of a survey, ranked; `path` is the recording that they come from."""
+class SurveyRow:
+    """One event: its value over runs, and its place in the ranking or why it has none.
 
-    provenance: Provenance
-    events: tuple[Judged, ...]
+    `mean`, `interval` (90 %, where the values are estimates) and `spread` are over runs, in
+    `unit`, which is empty for a count; `values` are those of single runs, `runs` tells which.
+    `share` is the estimated share of the program's time, from usual costs (`basis`);
+    `correlation` is with the duration of the runs, None with too few of them to tell.
+    """
+
+    event: str
+    rank: int | None
+    folded: Fold | None
+    reason: str
+    mean: float | None
+    interval: Interval | None
+    spread: float | None
+    unit: str
+    status: Status
+    origin: str
+    simulated: bool
+    share: float | None = None
+    basis: str = ""
+    correlation: float | None = None
+    values: tuple[float, ...] = ()
+    runs: tuple[RunKey, ...] = ()
+    scope: str = ""
+    description: str = ""
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SurveySource:
+    """Where events come from: the name in rows, the word that --on takes, and what it is.
+
+    `own_time` is set for what does not run the program in real time: a simulated machine.
+    """
+
+    name: str
+    word: str
+    title: str
+    own_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyResult(Result):
+    """A survey: all events of a program, those that matter first."""
+
+    kind: ClassVar[str] = "survey"
+    provenance: Provenance = field(kw_only=True)
+
+    rows: tuple[SurveyRow, ...]
     runs: tuple[RunInfo, ...]
     planned: int
-    warnings: tuple[str, ...] = ()
-    path: str = ""
+    recording: str = ""  # that it comes from
+    one_run: bool = False  # events took turns in it, so that their values are estimated
+    elapsed: float | None = None  # of runs that nothing slowed down: their mean, in ns
+    sources: tuple[SurveySource, ...] = ()
 
     @property
-    def ranked(self) -> tuple[Judged, ...]:
+    def ranked(self) -> tuple[SurveyRow, ...]:
         """The events that matter, the most important first."""
-        return tuple(each for each in self.events if each.fold is None)
+        return tuple(row for row in self.rows if row.folded is None)
 
     @property
-    def folded(self) -> tuple[Judged, ...]:
+    def folded(self) -> tuple[SurveyRow, ...]:
         """The events that were folded away, each with its reason."""
-        return tuple(each for each in self.events if each.fold is not None)
+        return tuple(row for row in self.rows if row.folded is not None)
 
-    @property
+    @derived
     def complete(self) -> bool:
         """Whether all planned runs were made."""
         return len(self.runs) >= self.planned
 
-    @property
-    def one_run(self) -> bool:
-        """Whether all events shared one run, so that they are estimated from parts of it."""
-        return self.provenance.target.endswith(ONE_RUN)
-
-    @property
-    def elapsed(self) -> float:
-        """The mean duration of a run that was not slowed down, in ns; 0 without any."""
-        quick = [
-            run.end - run.start
-            for run in self.runs
-            if not capabilities(self.origin_of(run)).slowdown
-        ]
-        return sum(quick) / len(quick) if quick else 0.0
-
+    @derived
     def origins(self) -> dict[str, int]:
-        """Return how many events with a value came from each source."""
-        counted = (e.indicator.origin for e in self.events if e.fold is not Fold.MISSING)
-        return dict(Counter(counted))
+        """How many events with a value came from each source."""
+        return dict(Counter(row.origin for row in self.rows if row.folded is not Fold.MISSING))
+
+    @derived
+    def simulated(self) -> Simulated:
+        """Whether its numbers are simulated: all, some or none of them."""
+        if self.provenance.simulated:
+            return Simulated.YES
+        return Simulated.PARTLY if any(row.simulated for row in self.rows) else Simulated.NO
 
     def origin_of(self, run: RunInfo) -> str:
         """Return the source that counted a run."""
         plan = self.provenance.plan
         return plan[run.batch].partition(" ")[0] if run.batch < len(plan) else ""
 
-    def __getitem__(self, event: str) -> Judged:
-        for each in self.events:
-            if each.event == event:
-                return each
+    def __getitem__(self, event: str) -> SurveyRow:
+        for row in self.rows:
+            if row.event == event:
+                return row
         raise KeyError(event)
-
-
-def survey_of(recording: Recording) -> SurveyResult:
-    """Return the survey that a recording holds; any recording of whole runs will do."""
-    provenance = recording.provenance
-    found = indicators(recording.totals(), recording.events, provenance.source)
-    if provenance.target.endswith(ONE_RUN):
-        from gnomon.analysis.survey.turns import estimated_totals, with_estimates
-
-        found = with_estimates(found, estimated_totals(recording))
-    times = durations(recording.runs)
-    plain = SurveyResult(provenance, (), recording.runs, 0)
-    anchors = anchors_of(provenance.plan).values()
-    judged = judge(found, times, shares(found, plain.elapsed), anchors)
-    scaled = [each.event for each in judged if each.indicator.status is Status.SCALED]
-    warnings = [*recording.warnings, *doubts(found, recording.runs, provenance)]
-    if scaled:
-        warnings.append(
-            f"{len(scaled)} events were on a counter for part of the time only: "
-            "their values are scaled"
-        )
-    estimated = [each.event for each in judged if each.indicator.status is Status.ESTIMATED]
-    if estimated:
-        warnings.append(
-            f"{len(estimated)} events took turns on the counters: their values are estimated"
-        )
-    return SurveyResult(
-        provenance=provenance,
-        events=judged,
-        runs=recording.runs,
-        planned=_planned(recording),
-        warnings=tuple(warnings),
-        path=str(recording.path),
-    )
-
-
-def _planned(recording: Recording) -> int:
-    provenance = recording.provenance
-    if not provenance.plan:
-        return len(recording.runs)
-    return len(provenance.plan) * (provenance.repeat or 1)

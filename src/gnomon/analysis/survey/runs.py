@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.survey.batches import Batch, FindSource
-from gnomon.analysis.survey.indicators import RunKey
+from gnomon.analysis.survey.result import RunKey
 from gnomon.errors import GnomonError
 from gnomon.recording import RecordingWriter
 from gnomon.recording.contents import EventInfo, RunInfo

@@ -9,26 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from gnomon.analysis.survey.costs import Share
-from gnomon.analysis.survey.indicators import Indicator, RunKey
+from gnomon.analysis.survey.indicators import Indicator
+from gnomon.analysis.survey.result import Fold, RunKey
 
 _NOISY_SPREAD = 0.5
 _FEW = 10
 _SAME = 1e-3
 _COLLINEAR = 0.99
 _ENOUGH_TO_CORRELATE = 8
-
-
-class Fold(StrEnum):
-    """Why an indicator is not shown among those that matter."""
-
-    MISSING = "missing"
-    ZERO = "zero"
-    CONSTANT = "constant"
-    SAME = "same"
-    NOISY = "noisy"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from gnomon.analysis.estimate.recorded import readings_of
 from gnomon.analysis.estimate.schedule import Shuffled
 from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.analysis.estimate.totals import run_totals
-from gnomon.analysis.survey.indicators import Indicator, RunKey
+from gnomon.analysis.survey.indicators import Indicator
+from gnomon.analysis.survey.result import RunKey
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Rotates, Source
 from gnomon.sources.measure import Measurement, event_infos, measure

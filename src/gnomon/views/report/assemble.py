@@ -10,40 +10,17 @@ from gnomon.errors import GnomonError
 from gnomon.recording.contents import Provenance
 from gnomon.units import format_duration
 from gnomon.views.report.counts import FOOTPRINT
-from gnomon.views.report.page import Page, Section
+from gnomon.views.report.page import Figure, Page, Section
 from gnomon.views.report.topology import topology_sections
 
 if TYPE_CHECKING:
-    from gnomon.analysis.compare.result import Comparison
     from gnomon.analysis.estimate.state import State
     from gnomon.analysis.latency.model import LatencyResult
     from gnomon.analysis.locality.model import LocalityResult
     from gnomon.analysis.phases.model import PhasesResult
     from gnomon.analysis.scaling.result import Scaling
-    from gnomon.analysis.survey.result import SurveyResult
     from gnomon.recording import Recording
-
-
-def survey_page(result: SurveyResult, *, live: bool = False) -> Page:
-    """Return the report of a survey."""
-    from gnomon.views.report.survey import survey_sections
-
-    return page_of(
-        f"Survey of {command_text(result.provenance)}",
-        survey_sections(result),
-        (result.provenance,),
-        result.warnings,
-        live=live,
-    )
-
-
-def compare_page(result: Comparison) -> Page:
-    """Return the report of a comparison."""
-    from gnomon.views.report.compare import compare_sections
-
-    a, b = command_text(result.a), command_text(result.b)
-    title = f"{a} compared with {b}" if a != b else f"Two recordings of {a} compared"
-    return page_of(title, compare_sections(result), (result.a, result.b), result.warnings)
+    from gnomon.result import Result
 
 
 def scale_page(result: Scaling) -> Page:
@@ -187,7 +164,6 @@ def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """Return what changed between two recordings, or in words why that cannot be said."""
     from gnomon.analysis.compare import compare
     from gnomon.analysis.runs import ELAPSED
-    from gnomon.views.report.compare import compare_sections
 
     try:
         result = compare(a, b, anyway=True)
@@ -197,16 +173,15 @@ def _comparison(a: str, b: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
         return (), ("the two are not compared: they have no event in common",)
     # What is said of each recording by itself stands there already.
     notes = tuple(text for text in result.warnings if not text.startswith(("A: ", "B: ")))
-    return compare_sections(result), notes
+    return (_described("What changed", result),), notes
 
 
 def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
     if recording.provenance.plan:
-        from gnomon.analysis.survey.result import survey_of
-        from gnomon.views.report.survey import survey_sections
+        from gnomon.analysis.survey import survey_of
 
         result = survey_of(recording)
-        return list(survey_sections(result)), list(result.warnings)
+        return [_described("What the program did", result)], list(result.warnings)
     if any(run.parameters for run in recording.runs):
         return _scaled_sections(recording)
     from gnomon.analysis.latency.recorded import has_latencies
@@ -265,3 +240,11 @@ def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:
 
 def _named(section: Section, name: str) -> Section:
     return replace(section, title=f"{name}: {section.title}")
+
+
+def _described(title: str, result: Result) -> Section:
+    """Return the section of a result that is described in blocks."""
+    from gnomon.views.html import fragment
+    from gnomon.views.show import blocks
+
+    return Section(title, (), (Figure("", svg=fragment(blocks(result))),))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from gnomon.analysis.compare.result import Comparison
 from gnomon.analysis.estimate.state import State
 from gnomon.analysis.latency.model import LatencyResult
 from gnomon.analysis.locality.advisor.result import Advice
@@ -16,16 +15,13 @@ from gnomon.analysis.notify import Bench, InterferenceResult
 from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
-from gnomon.analysis.survey.result import SurveyResult
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
-    compare_page,
     latency_page,
     locality_page,
     phases_page,
     scale_page,
     state_page,
-    survey_page,
 )
 from gnomon.views.report.memory import memory_page
 from gnomon.views.report.notify import bench_page
@@ -38,7 +34,6 @@ _ROWS = 25
 _PAGES: dict[type, Callable[[Any], Page]] = {
     Advice: advice_page,
     Bench: bench_page,
-    Comparison: compare_page,
     InterferenceResult: interference_page,
     LocalityResult: locality_page,
     LatencyResult: latency_page,
@@ -47,7 +42,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     Prediction: prediction_page,
     Scaling: scale_page,
     State: state_page,
-    SurveyResult: survey_page,
 }
 
 

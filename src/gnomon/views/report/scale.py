@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from gnomon.analysis.scaling import WIDE_RANGE
 from gnomon.analysis.scaling.result import EventScaling, Scaling
 from gnomon.units import format_si
-from gnomon.views.compare import runs_text
 from gnomon.views.report.page import Cell, DataTable, Figure, Section
 from gnomon.views.scale import amount_text, doubts_text, formula_text, place_text
 
@@ -45,7 +44,7 @@ def _lead(result: Scaling, growing: Sequence[EventScaling]) -> tuple[str, ...]:
     names = " and ".join(result.parameters)
     first = (
         f"{len(growing)} of {len(result.rows)} events grow or fall with {names}, as seen at "
-        f"{len(result.points)} points in {runs_text(result.runs)}."
+        f"{len(result.points)} points in {result.runs} run{'s' * (result.runs != 1)}."
     )
     knees = [row for row in result.rows if row.knee is not None]
     second = "; ".join(

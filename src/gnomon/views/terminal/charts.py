@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gnomon import units
 from gnomon.views.blocks import Axis, Chart, Kind, Layer, Value
-from gnomon.views.terminal.screen import DIM, Line, Screen, cut_middle, pad, width, wrapped
+from gnomon.views.terminal import DIM, Line, Screen, cut_middle, pad, width, wrapped
 
 _PIPE = 72  # columns in a pipe, which has no width
 _MOST = 100

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gnomon import units
 from gnomon.views.blocks import Composition, Part
-from gnomon.views.terminal.screen import Line, Screen, Span, cut, width, wrapped
+from gnomon.views.terminal import Line, Screen, Span, cut, width, wrapped
 
 STATES = {
     "user": ("█", 33),

@@ -12,7 +12,7 @@ from string import ascii_letters
 
 from gnomon.views.blocks import Cell, Edge, Graph, Node
 from gnomon.views.canvas import Canvas
-from gnomon.views.terminal.screen import Line, Screen, width, wrapped
+from gnomon.views.terminal import Line, Screen, width, wrapped
 from gnomon.views.terminal.tables import cell_text
 
 _MOST_STACKED = 12

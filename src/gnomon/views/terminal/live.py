@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from gnomon.views.blocks import Block
-from gnomon.views.terminal import lines
-from gnomon.views.terminal.screen import screen_of
+from gnomon.views.terminal import lines, screen_of
 
 
 class Redrawn:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from gnomon import units
 from gnomon.views.blocks import Cell, Column, Table, Tone
-from gnomon.views.sparkline import sparkline
-from gnomon.views.terminal.screen import (
+from gnomon.views.terminal import (
     BOLD,
     CHOSEN,
     CODES,
@@ -36,6 +35,8 @@ _NOTHING = ("", units.MISSING, "-")
 def cell_text(cell: Cell, screen: Screen, scale: units.Scale | None = None, digits: int = 0) -> str:
     """Return a cell as text: ~ marks what was not counted outright; what is missing says why."""
     if cell.course:
+        from gnomon.views.sparkline import sparkline
+
         return screen.clean(sparkline(cell.course, _COURSE))
     value = cell.value
     if value is None or value != value:  # noqa: PLR0124 - NaN

@@ -1,0 +1,107 @@
+"""From a recording to a survey: its indicators are judged, ranked and doubted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.survey.costs import shares
+from gnomon.analysis.survey.doubts import anchors_of, doubts
+from gnomon.analysis.survey.indicators import durations, indicators
+from gnomon.analysis.survey.result import SurveyResult, SurveyRow, SurveySource
+from gnomon.analysis.survey.selection import Judged, judge
+from gnomon.recording.contents import Provenance, RunInfo, Status
+from gnomon.result import Interval
+from gnomon.sources.registry import capabilities, current_word, title
+
+if TYPE_CHECKING:
+    from gnomon.recording import Recording
+
+ONE_RUN = "in one run"
+"""What the target of a recording says when its events took turns in a single run."""
+
+
+def survey_of(recording: Recording) -> SurveyResult:
+    """Return the survey that a recording holds; any recording of whole runs will do."""
+    provenance = recording.provenance
+    found = indicators(recording.totals(), recording.events, provenance.source)
+    if provenance.target.endswith(ONE_RUN):
+        from gnomon.analysis.survey.turns import estimated_totals, with_estimates
+
+        found = with_estimates(found, estimated_totals(recording))
+    times = durations(recording.runs)
+    elapsed = _elapsed(recording.runs, provenance)
+    anchors = anchors_of(provenance.plan).values()
+    judged = judge(found, times, shares(found, elapsed or 0.0), anchors)
+    scaled = [each.event for each in judged if each.indicator.status is Status.SCALED]
+    warnings = [*recording.warnings, *doubts(found, recording.runs, provenance)]
+    if scaled:
+        warnings.append(
+            f"{len(scaled)} events were on a counter for part of the time only: "
+            "their values are scaled"
+        )
+    estimated = [each.event for each in judged if each.indicator.status is Status.ESTIMATED]
+    if estimated:
+        warnings.append(
+            f"{len(estimated)} events took turns on the counters: their values are estimated"
+        )
+    return SurveyResult(
+        tuple(_row(rank, each) for rank, each in enumerate(judged, 1)),
+        recording.runs,
+        _planned(recording),
+        str(recording.path),
+        provenance.target.endswith(ONE_RUN),
+        elapsed,
+        tuple(map(_source, dict.fromkeys(each.indicator.origin for each in judged))),
+        provenance=provenance,
+        warnings=tuple(warnings),
+    )
+
+
+def _row(rank: int, judged: Judged) -> SurveyRow:
+    indicator, share = judged.indicator, judged.share
+    return SurveyRow(
+        event=judged.event,
+        rank=rank if judged.fold is None else None,
+        folded=judged.fold,
+        reason=judged.reason,
+        mean=indicator.mean,
+        interval=None if indicator.interval is None else Interval(*indicator.interval),
+        spread=indicator.spread,
+        unit=indicator.unit,
+        status=indicator.status,
+        origin=indicator.origin,
+        simulated=indicator.simulated,
+        share=None if share is None else share.of_time,
+        basis="" if share is None else share.basis,
+        correlation=judged.correlation,
+        values=tuple(indicator.values.values()),
+        runs=tuple(indicator.values),
+        scope=indicator.scope,
+        description=indicator.description,
+        caveats=tuple(indicator.caveats),
+    )
+
+
+def _source(origin: str) -> SurveySource:
+    return SurveySource(
+        origin, current_word(origin), title(origin), own_time=capabilities(origin).own_time
+    )
+
+
+def _elapsed(runs: Sequence[RunInfo], provenance: Provenance) -> float | None:
+    """Return the mean duration of a run that was not slowed down, in ns; None without any."""
+    plan = provenance.plan
+    quick = [
+        run.end - run.start
+        for run in runs
+        if run.batch >= len(plan) or not capabilities(plan[run.batch].partition(" ")[0]).slowdown
+    ]
+    return sum(quick) / len(quick) if quick else None
+
+
+def _planned(recording: Recording) -> int:
+    provenance = recording.provenance
+    if not provenance.plan:
+        return len(recording.runs)
+    return len(provenance.plan) * (provenance.repeat or 1)
