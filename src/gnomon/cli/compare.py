@@ -16,14 +16,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from gnomon.analysis.compare import Comparison, compare
+from gnomon.cli.campaigns import add_campaign_options, campaign_progress
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
-from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
 
 
@@ -55,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of resamples and of the order of runs"
     )
-    parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
+    add_campaign_options(parser)
     parser.add_argument("--all", action="store_true", help="show events that did not change")
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
     parser.add_argument("-o", "--output", metavar="NAME", help="record NAME-a and NAME-b")
@@ -70,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     check_html(options)
     a, b = _subjects(options)
     refuse_without_command(options)
-    with _progress(options) as on_run:
+    with campaign_progress(options) as show:
         result = compare(
             a,
             b,
@@ -85,8 +83,10 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
             on=options.on,
-            on_run=on_run,
+            on_progress=show,
         )
     _show(result, options)
     from gnomon.views.report.assemble import compare_page
@@ -120,17 +120,6 @@ def _commands(options: argparse.Namespace) -> tuple[Command, Command]:
     if not first or not second:
         raise UsageError("a command is empty: write -- CMD_A -- CMD_B.")
     return Command(first, stdout=stdout), Command(second, stdout=stdout)
-
-
-@contextmanager
-def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None] | None]:
-    if not options.argv or not sys.stderr.isatty():
-        yield None
-        return
-    from gnomon.views.progress import progress_bar
-
-    with progress_bar("runs", 2 * options.repeat) as advance:
-        yield lambda _: advance()
 
 
 def _show(result: Comparison, options: argparse.Namespace) -> None:

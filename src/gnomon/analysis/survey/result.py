@@ -11,15 +11,11 @@ from gnomon.analysis.survey.costs import shares
 from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import durations, indicators
 from gnomon.analysis.survey.selection import Fold, Judged, judge
-from gnomon.recording.contents import Provenance, RunInfo, Status
+from gnomon.recording.contents import ONE_RUN, Provenance, RunInfo, Status
 from gnomon.sources.registry import capabilities
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
-
-
-ONE_RUN = "in one run"
-"""What the target of a recording says when its events took turns in a single run."""
 
 
 @dataclass(frozen=True, slots=True)
