@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -276,7 +277,13 @@ def test_another_description_is_another_machine(tmp_path: Path) -> None:
         return identify([command], [(found, found.provenance(command))], {})
 
     assert identity("laptop") == identity("laptop")
-    assert change(identity("laptop"), identity("ring-4")).startswith("it began on laptop")
+    assert "source was laptop" in change(identity("laptop"), identity("ring-4"))
+    own = tmp_path / "own.toml"
+    described = (resources.files("gnomon.machines") / "descriptions" / "laptop.toml").read_text()
+    own.write_text(described)
+    before = identity(str(own))
+    own.write_text(described.replace("clock_ghz = ", "clock_ghz = 1"))
+    assert change(before, identity(str(own))).startswith("it began on ")
 
 
 def test_changes_are_told_in_words() -> None:

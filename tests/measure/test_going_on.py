@@ -164,7 +164,7 @@ def test_simulated_latencies_go_on(folder: Path) -> None:
 
 
 def test_a_study_goes_on_with_the_experiments_that_it_lacks(folder: Path) -> None:
-    words = ("study", "manzke", "--only", "E1,E2", "--json")
+    words = ("study", "smile", "--only", "E1,E2", "--json")
     whole = as_program(*words)
     with subprocess.Popen(command_line(*words), env=environment()) as process:
         while not any(path.stat().st_size for path in folder.rglob("runs.jsonl")):

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gnomon.errors import RecordingError, UsageError
+from gnomon.errors import UsageError
 from gnomon.measure.cache import (
     MOST_BYTES,
     CampaignFolder,
@@ -140,7 +140,7 @@ def _unfinished(path: Path, identity: Mapping[str, str]) -> bool:
         before = recording.provenance.campaign
         planned = before or recording.provenance.plan  # older surveys know no more than that
         if recording.complete or not planned:
-            raise RecordingError(
+            raise UsageError(
                 f"'{path}' already exists: choose another name, or replace it "
                 "(--force, overwrite=True)."
             )
