@@ -38,6 +38,11 @@ def parse_duration(text: str, what: str = "interval") -> int:
     return nanoseconds
 
 
+def parse_seconds(time: str | float | None, what: str) -> float | None:
+    """Return the seconds in a text such as `30s`; numbers are seconds, and None stays None."""
+    return parse_duration(time, what) / 1e9 if isinstance(time, str) else time
+
+
 def parse_size(text: str, what: str = "size") -> int:
     """Return the bytes in a text such as `4096`, `64MB` (10^6 each) or `64MiB` (2^20 each)."""
     return _whole(

@@ -6,12 +6,22 @@ Studies use `gnomon` as any user can: only names that its packages export.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gnomon import __version__
 from gnomon.analysis.study import Experiment, Findings, Row, Study, Verdict
 from gnomon.errors import UsageError
 from gnomon.events import suggestion
+from gnomon.measure import Campaign, Measurement, Noticed, Plan, Task, Terms, folder_digest
+
+if TYPE_CHECKING:
+    from gnomon.measure import OnProgress
 
 __all__ = [
     "STUDIES",
@@ -42,12 +52,60 @@ def carry_out(
     ids: Sequence[str] | None = None,
     *,
     seed: int = 0,
-    on_experiment: Callable[[], None] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> Findings:
-    """Carry out a study, or some of its experiments; the callback is told of each that is done."""
+    """Carry out a study, or some of its experiments.
+
+    What was interrupted goes on when the call is repeated, with the experiments that were not
+    carried out; `resume` makes it an error that there is nothing to go on with, and `overwrite`
+    starts anew.
+    """
+    chosen = study.choose(ids)
+    tasks = [Task(0, number, label=each.id) for number, each in enumerate(chosen)]
+    plan = Plan(
+        "study",
+        tasks,
+        _identity(study, chosen, seed),
+        simulated=study.simulated,
+        noun="experiments",
+    )
     rows: list[Row] = []
-    for experiment in study.choose(ids):
-        rows += experiment.run(seed)
-        if on_experiment is not None:
-            on_experiment()
-    return Findings(study, seed, tuple(rows))
+
+    def make(task: Task) -> Measurement:
+        with Noticed() as noticed:
+            found = chosen[task.run].run(seed)
+        if noticed.interrupted:
+            return Measurement(interrupted=True)
+        return Measurement(rows=[asdict(row) for row in found])
+
+    def take(_: Task, made: Measurement) -> None:
+        rows.extend(Row(**each | {"verdict": Verdict(each["verdict"])}) for each in made.rows)
+
+    terms = Terms(seed=seed, resume=resume, overwrite=overwrite, on_progress=on_progress)
+    with Campaign(plan, terms) as campaign:
+        outcome = campaign.carry_out(make, take)
+    return Findings(study, seed, tuple(rows), outcome.interrupted)
+
+
+def _identity(study: Study, chosen: Sequence[Experiment], seed: int) -> dict[str, str]:
+    """Return what must be the same for a study to go on."""
+    homes = {Path(file).parent for each in chosen if (file := _source_file(each.module))}
+    return {
+        "command": study.name,
+        "folder": "",
+        f"program {study.name}": " ".join(folder_digest(home) for home in sorted(homes)),
+        "machine": "simulated" if study.simulated else " ".join(os.uname()[1:3]),
+        "--only": ",".join(each.id for each in chosen),
+        "--seed": str(seed),
+        "gnomon": __version__,
+    }
+
+
+def _source_file(module: str) -> str | None:
+    try:
+        spec = find_spec(module)
+    except ValueError:  # a module that was made by hand
+        return None
+    return None if spec is None else spec.origin

@@ -213,5 +213,5 @@ def test_wrong_arguments_are_refused_in_words(tmp_path: Path) -> None:
         compare(a, a, alpha=2)
     with pytest.raises(UsageError, match="'nope' is not in the recording"):
         compare(a, a, "nope")
-    with pytest.raises(UsageError, match="0 runs"):
+    with pytest.raises(UsageError, match="--repeat must be at least 1"):
         compare(["true"], ["true"], repeat=0)

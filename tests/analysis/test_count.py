@@ -9,7 +9,8 @@ import pytest
 import gnomon as gn
 from gnomon.errors import CommandError, UnknownEventError, UsageError
 from gnomon.events.event import Request
-from gnomon.recording.contents import Reading, RunInfo, Status
+from gnomon.measure.campaign import Progress
+from gnomon.recording.contents import Reading, Status
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def test_repeated_runs_are_all_kept() -> None:
 
 
 def test_less_than_one_run_makes_no_sense() -> None:
-    with pytest.raises(UsageError, match="at least once"):
+    with pytest.raises(UsageError, match="--repeat must be at least 1"):
         gn.count(["true"], repeat=0)
 
 
@@ -79,16 +80,17 @@ def test_a_recording_holds_what_the_result_says(tmp_path: Path) -> None:
 
 def test_readings_and_runs_can_be_followed_as_they_come() -> None:
     readings: list[Reading] = []
-    runs: list[RunInfo] = []
+    told: list[Progress] = []
     result = gn.count(
         ["sleep", "0.03"],
         "page-faults:u",
         repeat=2,
         interval="5ms",
         on_readings=readings.extend,
-        on_run=runs.append,
+        on_progress=told.append,
     )
-    assert tuple(runs) == result.runs
+    assert [(each.done, each.total) for each in told] == [(0, 2), (1, 2)]
+    assert [each.task.run for each in told if each.task] == [info.run for info in result.runs]
     assert len(readings) > 2
     mean = sum(reading.value or 0 for reading in readings) / 2
     assert result["page-faults:u"].value == mean

@@ -70,7 +70,7 @@ def test_existing_recordings_are_kept_unless_forced(gnomon: Run) -> None:
         (("--", "true", "--"), "a command is empty"),
         (("--", "true", "--", "true", "--", "true"), "-- CMD_A -- CMD_B"),
         (("x.gnomon", "--", "true", "--", "true"), "not both"),
-        (("-r", "0", "--", "true", "--", "true"), "0 runs"),
+        (("-r", "0", "--", "true", "--", "true"), "--repeat must be at least 1"),
         (("--alpha", "7", "--", "true", "--", "true"), "between 0 and 1"),
         (("-e", "cycels", "--", "true", "--", "true"), "unknown event"),
         (("--timeout", "soon", "--", "true", "--", "true"), "not a duration"),

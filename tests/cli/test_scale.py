@@ -83,7 +83,7 @@ def test_a_command_that_fails_everywhere_is_an_error(gnomon: Run) -> None:
         (("--param", "n=1,x,2", "--", "echo", "{n}"), "not a number"),
         (("--param", "n=1,2,3", "--param", "n=4,5,6", "--", "echo", "{n}"), "given twice"),
         (("--param", "n=1,2,3", "--at", "m=4", "--", "echo", "{n}"), "'m' is no parameter"),
-        (("--param", "n=1,2,3", "-r", "0", "--", "echo", "{n}"), "0 runs"),
+        (("--param", "n=1,2,3", "-r", "0", "--", "echo", "{n}"), "--repeat must be at least 1"),
         (("rec.gnomon", "--param", "n=1,2,3"), "a recording is there already"),
     ],
 )

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import pytest
 
+from gnomon.measure.campaign import Campaign, Plan, Task, Terms, one_run
+from gnomon.measure.run import Measurement, measure
 from gnomon.recording.contents import Reading, RunInfo, Status
 from gnomon.sources.base import Thread
-from gnomon.sources.measure import measure
 
 from .case import Bench
 
 
 def test_each_run_gives_its_readings(bench: Bench) -> None:
     told: list[RunInfo] = []
-    result = measure(bench.source, bench.groups(), bench.case.brief, repeat=3, on_run=told.append)
-    assert [info.run for info in result.runs] == [0, 1, 2]
-    assert told == result.runs
-    assert [event.name for event in result.events] == list(bench.case.events)
-    assert not (result.interrupted or result.nothing_counted)
+    found: dict[int, list[Reading]] = {}
+
+    def make(task: Task) -> Measurement:
+        return one_run(bench.source, bench.groups(), bench.case.brief, task)
+
+    def take(task: Task, made: Measurement) -> None:
+        told.extend(made.runs)
+        found[task.run] = made.readings
+
+    plan = Plan("conformance", [Task(0, run) for run in range(3)], {}, simulated=True)
+    with Campaign(plan, Terms()) as campaign:
+        outcome = campaign.carry_out(make, take)
+    assert [info.run for info in told] == [0, 1, 2]
+    assert [event.name for event in outcome.events] == list(bench.case.events)
+    assert not (outcome.interrupted or outcome.nothing_counted)
     for run in range(3):
-        found = [reading for reading in result.readings if reading.run == run]
-        assert {reading.event for reading in found} == set(bench.case.events)
-        assert all(reading.value for reading in found)
-    assert all(info.start < info.end and info.exit_status == 0 for info in result.runs)
+        assert {reading.run for reading in found[run]} == {run}
+        assert {reading.event for reading in found[run]} == set(bench.case.events)
+        assert all(reading.value for reading in found[run])
+    assert all(info.start < info.end and info.exit_status == 0 for info in told)
 
 
 def test_slices_add_up_to_what_a_whole_run_would_read(bench: Bench) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gnomon.errors import StateError
+from gnomon.measure.run import differences
 from gnomon.sources.base import Snapshot
-from gnomon.sources.measure import differences
 
 from .case import Bench
 from .checks import check_missing_is_not_zero, check_never_backwards, totals

@@ -102,7 +102,8 @@ def test_every_column_of_a_recording_is_explained() -> None:
 def test_the_example_of_a_header_has_every_key() -> None:
     page = _page("reference/recording-format.md")
     header = page.partition("```toml\n")[2].partition("```")[0]
-    optional = {"seed", "environment"}  # null here, and a table of its own
+    optional = {"seed", "environment", "campaign"}  # null here, and tables of their own
+    assert "[provenance.campaign]" in header
     for kind in (Provenance, RunInfo, EventInfo):
         for field in dataclasses.fields(kind):
             if field.name not in optional:

@@ -7,9 +7,9 @@ import statistics
 import pytest
 
 from gnomon import _native
+from gnomon.measure.run import differences
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Snapshot, Thread
-from gnomon.sources.measure import differences
 
 from .helpers import open_counting, user_spec
 

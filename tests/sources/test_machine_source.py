@@ -21,10 +21,10 @@ from gnomon.events.syntax import parse_events
 from gnomon.machines.machine import Machine
 from gnomon.machines.operations import Code
 from gnomon.machines.signals import SignalRun, load_signal
+from gnomon.measure.run import measure
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread, Verdict
 from gnomon.sources.machine.source import MachineSource
-from gnomon.sources.measure import measure
 from gnomon.sources.sampling import CanSample, Sampling
 
 from .simulated import counted, finish, program, request, totals

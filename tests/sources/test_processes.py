@@ -12,8 +12,8 @@ import pytest
 
 from gnomon.errors import GnomonError
 from gnomon.events.syntax import parse_events
+from gnomon.measure.run import measure
 from gnomon.sources.base import Process
-from gnomon.sources.measure import measure
 from gnomon.sources.perf.source import PerfSource
 
 from .helpers import counted, open_counting

@@ -11,10 +11,10 @@ import pytest
 from gnomon.errors import StateError, UsageError
 from gnomon.events.event import Group
 from gnomon.events.syntax import parse_events
+from gnomon.measure.turns import steady
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Rotates, Rotation, Turn
 from gnomon.sources.machine.source import MachineSource
-from gnomon.sources.pace import steady
 from gnomon.sources.perf.source import PerfSource
 
 _LAPTOP = Command(("workload:bfs", "size=1024"))

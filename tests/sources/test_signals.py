@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while `measure` runs a program: orderly first, at once when asked again."""
+"""Ctrl-C and SIGTERM while a campaign runs a program: orderly first, at once when asked again."""
 
 from __future__ import annotations
 
@@ -16,22 +16,15 @@ import pytest
 MEASURE = textwrap.dedent(
     """
     import json, sys
-    from gnomon.events.syntax import parse_events
-    from gnomon.sources.base import Command
-    from gnomon.sources.measure import measure
-    from gnomon.sources.perf.source import PerfSource
+    import gnomon as gn
 
-    source = PerfSource()
-    groups = parse_events("task-clock", source.resolve)
     interval = int(sys.argv[1]) or None
-    result = measure(
-        source, groups, Command(("/bin/sh", "-c", sys.argv[2])), repeat=3, interval=interval
-    )
+    result = gn.count(["/bin/sh", "-c", sys.argv[2]], "task-clock", repeat=3, interval=interval)
     print(json.dumps({
         "interrupted": result.interrupted,
         "exit_status": result.exit_status,
         "runs": len(result.runs),
-        "values": [reading.value for reading in result.readings],
+        "values": [line.value for line in result.counts],
     }), flush=True)
     """
 )
@@ -153,7 +146,7 @@ def test_the_key_at_a_terminal_interrupts_once(interval: int) -> None:
 
 
 def test_handlers_are_put_back_afterwards() -> None:
-    from gnomon.sources.measure import Stopper
+    from gnomon.measure.run import Stopper
 
     before = (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
     with Stopper().installed() as stopper:
@@ -166,7 +159,7 @@ def test_handlers_are_put_back_afterwards() -> None:
 def test_outside_the_main_thread_no_handler_is_touched() -> None:
     import threading
 
-    from gnomon.sources.measure import Stopper
+    from gnomon.measure.run import Stopper
 
     before = signal.getsignal(signal.SIGINT)
     seen: list[object] = []

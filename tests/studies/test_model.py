@@ -29,10 +29,12 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Study:
 
 
 def test_a_study_runs_all_its_experiments_with_the_seed(toy: Study) -> None:
-    done: list[int] = []
-    findings = carry_out(toy, seed=7, on_experiment=lambda: done.append(1))
+    told: list[str] = []
+    findings = carry_out(
+        toy, seed=7, on_progress=lambda now: told.append(now.task.label if now.task else "")
+    )
     assert [row.ours for row in findings.rows] == [7, 7]
-    assert len(done) == 2
+    assert told == ["E1", "E2"]
     assert findings.count(Verdict.REPRODUCED) == 2
     assert carry_out(toy, seed=8).count(Verdict.NOT_REPRODUCED) == 2
 

@@ -15,15 +15,12 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from gnomon.analysis.compare import compare
 from gnomon.cli import present
+from gnomon.cli.campaigns import add_campaign_options, campaign_progress
 from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
-from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
 
 
@@ -55,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of resamples and of the order of runs"
     )
-    parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
+    add_campaign_options(parser)
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
     parser.add_argument("-o", "--output", metavar="NAME", help="record NAME-a and NAME-b")
     parser.add_argument("--force", action="store_true", help="replace existing recordings")
@@ -69,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     present.check(options)
     a, b = _subjects(options)
     refuse_without_command(options)
-    with _progress(options) as on_run:
+    with campaign_progress(options) as show:
         result = compare(
             a,
             b,
@@ -84,8 +81,10 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
             on=options.on,
-            on_run=on_run,
+            on_progress=show,
         )
     notes = []
     if options.output:
@@ -121,14 +120,3 @@ def _commands(options: argparse.Namespace) -> tuple[Command, Command]:
     if not first or not second:
         raise UsageError("a command is empty: write -- CMD_A -- CMD_B.")
     return Command(first, stdout=stdout), Command(second, stdout=stdout)
-
-
-@contextmanager
-def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None] | None]:
-    if not options.argv or not sys.stderr.isatty():
-        yield None
-        return
-    from gnomon.views.progress import progress_bar
-
-    with progress_bar("runs", 2 * options.repeat) as advance:
-        yield lambda _: advance()

@@ -22,20 +22,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.count import count
 from gnomon.analysis.summary import CountResult
+from gnomon.cli.campaigns import add_campaign_options, campaign_progress
 from gnomon.cli.counting import (
     add_counting_options,
     counting_source,
     counting_target,
     with_ending,
 )
-from gnomon.recording.contents import RunInfo
-from gnomon.sources.measure import Sink
+from gnomon.measure.run import Sink
 from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon count`."""
     add_counting_options(parser)
+    add_campaign_options(parser)
     parser.add_argument(
         "-m", "--metrics", metavar="NAMES", help="metrics, as in ipc,cpu_utilisation, or all"
     )
@@ -63,19 +62,22 @@ def run(options: argparse.Namespace) -> int:
 
         parse_names(options.metrics)  # a wrong name is better found before the run
     source = counting_source(options)
-    with _progress(options) as on_run:
+    with campaign_progress(options, bar=options.repeat > 1 and not options.interval) as show:
         result = count(
             target,
             options.events,
             repeat=options.repeat,
             interval=options.interval,
             duration=options.duration,
+            timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
             output=options.output,
             overwrite=options.force,
             by_scope=options.per_scope,
             on=source,
             on_readings=_live(options),
-            on_run=on_run,
+            on_progress=show,
         )
     _show(result, _metrics(result, options.metrics, source), options)
     if result.nothing_counted:
@@ -104,18 +106,6 @@ def _live(options: argparse.Namespace) -> Sink | None:
     from gnomon.views.slices import SlicePrinter
 
     return SlicePrinter(sys.stdout, parse_duration(options.interval)).take
-
-
-@contextmanager
-def _progress(options: argparse.Namespace) -> Iterator[Callable[[RunInfo], None] | None]:
-    """Show how many of several runs are done, on a terminal only."""
-    if options.repeat == 1 or not sys.stderr.isatty() or options.interval:
-        yield None
-        return
-    from gnomon.views.progress import progress_bar
-
-    with progress_bar("runs", options.repeat) as advance:
-        yield lambda _: advance()
 
 
 def _show(

@@ -25,6 +25,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.latency.edges import DEFAULT
+from gnomon.cli.campaigns import add_campaign_options, campaign_options, campaign_progress
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_on_option, checked_seed
 from gnomon.errors import UsageError
@@ -51,6 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-a", "--all-cpus", action="store_true", help="all CPUs")
     parser.add_argument("-p", "--pid", type=int, help="a running process")
     parser.add_argument("--token-file", metavar="FILE", help="the token of the probe")
+    parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
+    add_campaign_options(parser)
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 10s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument(
@@ -69,8 +72,11 @@ def run(options: argparse.Namespace) -> int:
     references = _references(options)
     from gnomon.views.latency import live_latency
 
-    with live_latency(sys.stderr if options.json else sys.stdout, cost=options.cost) as show:
-        result = _result(options, references, None if options.json else show)
+    if options.repeat > 1:
+        result = _result(options, references, None)
+    else:
+        with live_latency(sys.stderr if options.json else sys.stdout, cost=options.cost) as show:
+            result = _result(options, references, None if options.json else show)
     _show(result, options)
     from gnomon.views.report.assemble import latency_page
 
@@ -100,21 +106,27 @@ def _result(
     source = chosen_source(options.on, usual_seed=options.seed)
     if isinstance(source, StreamsLatency):
         _check_probe(options)
-    return latency(
-        None if isinstance(source, StreamsLatency) else _target(options),
-        DEFAULT if options.edges is None else options.edges,
-        samples=options.samples,
-        length=options.slice,
-        period=options.period,
-        duration=options.duration,
-        seed=options.seed,
-        references=references,
-        output=options.output,
-        overwrite=options.force,
-        on=source,
-        token_file=options.token_file,
-        on_result=show,
-    )
+    with campaign_progress(options, bar=options.repeat > 1) as show_progress:
+        return latency(
+            None if isinstance(source, StreamsLatency) else _target(options),
+            DEFAULT if options.edges is None else options.edges,
+            samples=options.samples,
+            length=options.slice,
+            period=options.period,
+            duration=options.duration,
+            repeat=options.repeat,
+            timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
+            seed=options.seed,
+            references=references,
+            output=options.output,
+            overwrite=options.force,
+            on=source,
+            token_file=options.token_file,
+            on_result=show,
+            on_progress=show_progress,
+        )
 
 
 def _recorded(options: argparse.Namespace, references: Sequence[Reference] | None) -> LatencyResult:
@@ -123,6 +135,7 @@ def _recorded(options: argparse.Namespace, references: Sequence[Reference] | Non
         "-a": options.all_cpus or None,
         "-p": options.pid,
         "-d": options.duration,
+        **campaign_options(options),
         "-i": options.slice,
         "-o": options.output,
         "a command": options.argv,
@@ -139,6 +152,9 @@ def _check_probe(options: argparse.Namespace) -> None:
     """Complain about something to measure, as a probe chooses that itself."""
     given = {"-p": options.pid, "-a": options.all_cpus or None, "a command": options.argv}
     for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"--on {options.on} and {name}: the probe decides what it measures.")
+    for name, value in campaign_options(options).items():
         if value is not None:
             raise UsageError(f"--on {options.on} and {name}: the probe decides what it measures.")
     if options.duration is None and not sys.stdin.isatty() and not options.samples:

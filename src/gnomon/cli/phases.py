@@ -26,6 +26,7 @@ from gnomon.analysis.phases import (
     Shape,
     phases,
 )
+from gnomon.cli.campaigns import add_campaign_options, campaign_options, campaign_progress
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_source_options, source_asked_for
 from gnomon.errors import UsageError
@@ -62,11 +63,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=MIN_POINTS,
         help=f"a phase has at least N points ({MIN_POINTS})",
     )
-    parser.add_argument("--run", type=int, help="the run of a recording")
+    parser.add_argument("--run", type=int, help="the run to split (the first)")
     parser.add_argument("-e", "--events", metavar="EVENTS", help="what to count while it runs")
     parser.add_argument("-i", "--interval", metavar="TIME", help=f"read every TIME ({INTERVAL})")
     add_source_options(parser)
-    parser.add_argument("--timeout", metavar="TIME", help="stop the program after TIME, as in 30s")
+    parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
+    add_campaign_options(parser)
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     add_html_option(parser)
@@ -78,21 +80,26 @@ def run(options: argparse.Namespace) -> int:
     check_html(options)
     source = source_asked_for(options)
     simulated = source is not None and source.capabilities.own_time
-    result = phases(
-        _subject(options),
-        options.by or (ON_MACHINES if simulated else "footprint"),
-        max_phases=options.max,
-        exactly=options.exactly,
-        shape=options.shape,
-        min_points=options.min_points,
-        run=options.run,
-        events=options.events,
-        interval=options.interval or (SIMULATED_INTERVAL if simulated else INTERVAL),
-        timeout=options.timeout,
-        output=options.output,
-        overwrite=options.force,
-        on=source,
-    )
+    with campaign_progress(options, bar=options.repeat > 1) as show:
+        result = phases(
+            _subject(options),
+            options.by or (ON_MACHINES if simulated else "footprint"),
+            max_phases=options.max,
+            exactly=options.exactly,
+            shape=options.shape,
+            min_points=options.min_points,
+            run=options.run,
+            events=options.events,
+            interval=options.interval or (SIMULATED_INTERVAL if simulated else INTERVAL),
+            repeat=options.repeat,
+            timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
+            output=options.output,
+            overwrite=options.force,
+            on=source,
+            on_progress=show,
+        )
     _show(result, options)
     from gnomon.views.report.assemble import phases_page
 
@@ -108,7 +115,7 @@ def _subject(options: argparse.Namespace) -> str | Command:
             "--on": options.on,
             "-e": options.events,
             "-i": options.interval,
-            "--timeout": options.timeout,
+            **campaign_options(options),
             "-o": options.output,
         }
         for name, value in given.items():
@@ -118,8 +125,8 @@ def _subject(options: argparse.Namespace) -> str | Command:
         return recording
     if options.recording is not None:
         raise UsageError("a recording and a command to run: choose one.")
-    if options.run is not None:
-        raise UsageError("--run chooses a run of a recording: leave it away.")
+    if options.run is not None and options.repeat == 1:
+        raise UsageError("--run chooses one of several runs: omit it, or ask for them with -r.")
     return Command(tuple(options.argv), stdout=2 if options.json else None)
 
 

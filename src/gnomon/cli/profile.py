@@ -21,8 +21,8 @@ import time
 from gnomon.cli.options import add_source_options, chosen_source
 from gnomon.errors import UsageError
 from gnomon.instrument.profile import Profile, profile
+from gnomon.measure.run import Stopper
 from gnomon.sources.base import Command, Process, Source, Target
-from gnomon.sources.measure import Stopper
 from gnomon.units import parse_duration
 from gnomon.views.envelope import envelope
 from gnomon.views.profile import VIEWS, print_profile, profile_as_json

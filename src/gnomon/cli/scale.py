@@ -17,16 +17,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from math import prod
+from collections.abc import Mapping
 
 from gnomon.analysis.scaling import Scaling, scale
 from gnomon.analysis.scaling.parameters import parse_parameter
+from gnomon.cli.campaigns import add_campaign_options, campaign_progress
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
-from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command
 
 
@@ -59,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of the order in which points are run"
     )
-    parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
+    add_campaign_options(parser)
     parser.add_argument("--all", action="store_true", help="show constant events as well")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
@@ -73,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     check_html(options)
     subject, parameters = _subject(options)
     refuse_without_command(options)
-    with _progress(options, parameters) as on_run:
+    with campaign_progress(options) as show:
         result = scale(
             subject,
             parameters,
@@ -85,8 +83,10 @@ def run(options: argparse.Namespace) -> int:
             output=options.output,
             overwrite=options.force,
             timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
             on=options.on,
-            on_run=on_run,
+            on_progress=show,
         )
     _show(result, options)
     from gnomon.views.report.assemble import scale_page
@@ -111,20 +111,6 @@ def _subject(
         raise UsageError(f"parameter {names[0]} is given twice: put all its values into one.")
     command = Command(tuple(options.argv), stdout=2 if options.json else None)
     return command, {parameter.name: parameter.values for parameter in given}
-
-
-@contextmanager
-def _progress(
-    options: argparse.Namespace, parameters: Mapping[str, tuple[str, ...]] | None
-) -> Iterator[Callable[[RunInfo], None] | None]:
-    if parameters is None or not sys.stderr.isatty():
-        yield None
-        return
-    from gnomon.views.progress import progress_bar
-
-    total = options.repeat * prod(len(values) for values in parameters.values())
-    with progress_bar("runs", total) as advance:
-        yield lambda _: advance()
 
 
 def _show(result: Scaling, options: argparse.Namespace) -> None:

@@ -18,10 +18,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from gnomon.cli.campaigns import add_resume_option, campaign_progress
 from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import checked_seed
 from gnomon.errors import UsageError
@@ -33,9 +31,6 @@ from gnomon.views.study import (
     studies_as_json,
 )
 
-if TYPE_CHECKING:
-    from gnomon.analysis.study import Study
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon study`."""
@@ -43,7 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", metavar="IDS", help="these experiments, as in E1,E5")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
     add_html_option(parser)
-    parser.add_argument("--force", action="store_true", help="replace an existing report")
+    add_resume_option(parser)
+    parser.add_argument(
+        "--force", action="store_true", help="replace an existing report, and start anew"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,14 +53,24 @@ def run(options: argparse.Namespace) -> int:
 
     study = load_study(options.name)
     ids = _ids(options.only)
-    with _progress(study, len(study.choose(ids))) as advance:
-        findings = carry_out(study, ids, seed=checked_seed(options.seed), on_experiment=advance)
+    study.choose(ids)
+    with campaign_progress(options) as show:
+        findings = carry_out(
+            study,
+            ids,
+            seed=checked_seed(options.seed),
+            resume=options.resume,
+            overwrite=options.force,
+            on_progress=show,
+        )
     if options.json:
         source = "machine" if study.simulated else None
         results = findings_as_json(findings)
         print(envelope("study", results, source=source, simulated=study.simulated))
     else:
         print_findings(findings, sys.stdout)
+    if findings.interrupted:
+        return 130
     from gnomon.views.report.study import study_page
 
     write_html(options, lambda: study_page(findings, ids))
@@ -91,15 +99,3 @@ def _ids(text: str | None) -> list[str] | None:
     if not ids:
         raise UsageError("--only names no experiment: write them as in E1,E5.")
     return ids
-
-
-@contextmanager
-def _progress(study: Study, total: int) -> Iterator[Callable[[], None] | None]:
-    """Show how many experiments are done, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from gnomon.views.progress import progress_bar
-
-    with progress_bar(study.name, total) as advance:
-        yield advance

@@ -20,18 +20,15 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gnomon.cli import present
+from gnomon.cli.campaigns import add_campaign_options, campaign_progress
 from gnomon.cli.options import add_on_option
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.analysis.survey import SurveyResult
-    from gnomon.analysis.survey.runs import OnProgress
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +40,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_on_option(parser, "where to count, several with commas: host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     parser.add_argument("-i", "--interval", metavar="TIME", help="longest turn of --one-run (20ms)")
-    parser.add_argument("--timeout", metavar="TIME", help="end a run that takes longer")
+    add_campaign_options(parser, resume=False)
     parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
-    parser.add_argument("--resume", metavar="REC", help="make the runs that a survey lacks")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="REC",
+        help="only go on with what was interrupted before, in REC without a command",
+    )
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     present.add_options(parser)
     parser.set_defaults(argv=[])
@@ -71,53 +75,32 @@ def _nearby(path: str) -> str:
 def _result(options: argparse.Namespace) -> SurveyResult:
     from gnomon.analysis import survey as surveys
     from gnomon.recording import Recording
+    from gnomon.sources.base import Command
 
     if options.recording is not None:
         if options.argv or options.resume:
             raise UsageError("a survey is either shown or made: leave the command away.")
         with Recording.open(options.recording) as recording:
             return surveys.survey_of(recording)
-    with _progress(options) as on_progress:
-        if options.resume is not None:
+    with campaign_progress(options) as show:
+        if isinstance(options.resume, str):
             if options.argv:
-                raise UsageError("--resume knows the command from the recording: leave it away.")
-            return surveys.resume(options.resume, timeout=options.timeout, on_progress=on_progress)
+                raise UsageError("--resume REC knows the command from the recording: omit it.")
+            return surveys.resume(options.resume, timeout=options.timeout, on_progress=show)
         if not options.argv:
             raise UsageError("nothing to survey: give a command after --, or a recording.")
-        return _new(options, on_progress)
-
-
-def _new(options: argparse.Namespace, on_progress: OnProgress | None) -> SurveyResult:
-    from gnomon.analysis import survey as surveys
-    from gnomon.sources.base import Command
-
-    command = Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)
-    output = options.output or surveys.default_output(options.argv)
-    if not options.force and surveys.resumable(output, command.argv):
-        print(f"gnomon: going on with the survey in {output}", file=sys.stderr)
-        return surveys.resume(output, timeout=options.timeout, on_progress=on_progress)
-    return surveys.survey(
-        command,
-        options.events,
-        output=output,
-        repeat=options.repeat,
-        on=options.on,
-        one_run=options.one_run,
-        interval=options.interval,
-        timeout=options.timeout,
-        seed=options.seed,
-        overwrite=options.force,
-        on_progress=on_progress,
-    )
-
-
-@contextmanager
-def _progress(options: argparse.Namespace) -> Iterator[OnProgress | None]:
-    """Show how many runs are done and how long the rest takes, on a terminal only."""
-    if options.json or not sys.stderr.isatty():
-        yield None
-        return
-    from gnomon.views.progress import survey_bar
-
-    with survey_bar() as show:
-        yield lambda p: show(p.done, p.total, p.left, p.batch.origin)
+        return surveys.survey(
+            Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None),
+            options.events,
+            output=options.output,
+            repeat=options.repeat,
+            on=options.on,
+            one_run=options.one_run,
+            interval=options.interval,
+            timeout=options.timeout,
+            warmup=options.warmup,
+            resume=options.resume,
+            seed=options.seed,
+            overwrite=options.force,
+            on_progress=show,
+        )

@@ -9,6 +9,9 @@ from typing import NamedTuple
 SIMULATED_CLOCK = "simulated"
 """The clock of a simulated machine: ns since the beginning of each run."""
 
+ONE_RUN = "in one run"
+"""What the target of a recording says when its events took turns in a single run."""
+
 
 class Status(StrEnum):
     """What a reading's value means; only the first three come with a value.
@@ -188,7 +191,8 @@ class Provenance:
     `plan` has a line a batch of a survey, its source and the events counted together; each
     of them was to be run `repeat` times. Where sets of events took turns as gnomon told
     them to, `always` has the events that were counted all the time, `sets` a line a set,
-    and `model` says what estimated the rest.
+    and `model` says what estimated the rest. `campaign` is what must be the same for further
+    runs to be added: programs, options, source and machine, each by name.
     """
 
     source: str
@@ -213,3 +217,4 @@ class Provenance:
     always: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     model: str = ""
+    campaign: dict[str, str] = field(default_factory=dict)

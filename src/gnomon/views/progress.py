@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 @contextmanager
@@ -28,9 +32,26 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: progress.advance(task)
 
 
+class CampaignBar:
+    """A bar of runs, with lines above it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("runs", left="", label="")
+
+    def __call__(self, done: int, total: int, left: float | None, label: str) -> None:
+        """Show how many runs are done, the seconds that the rest takes, and what runs now."""
+        text = "" if left is None else f"{int(left) // 60}:{int(left) % 60:02d} left"
+        self._progress.update(self._task, completed=done, total=total, left=text, label=label)
+
+    def note(self, text: str) -> None:
+        """Write a line above the bar."""
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 @contextmanager
-def survey_bar() -> Iterator[Callable[[int, int, float | None, str], None]]:
-    """Show a bar on stderr and yield what sets it: runs done, all runs, seconds left, source."""
+def campaign_bar() -> Iterator[CampaignBar]:
+    """Show the bar of a campaign on stderr and yield what sets it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -39,13 +60,7 @@ def survey_bar() -> Iterator[Callable[[int, int, float | None, str], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[origin]}"),
+        TextColumn("{task.fields[label]}", markup=False),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("runs", left="", origin="")
-
-        def show(done: int, total: int, left: float | None, origin: str) -> None:
-            text = "" if left is None else f"{int(left) // 60}:{int(left) % 60:02d} left"
-            progress.update(task, completed=done, total=total, left=text, origin=origin)
-
-        yield show
+        yield CampaignBar(progress)

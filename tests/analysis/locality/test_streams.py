@@ -28,8 +28,8 @@ from gnomon.analysis.locality.watched import parse_range
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.events.event import Request
 from gnomon.launch import Command
+from gnomon.measure.run import Stopper
 from gnomon.sources.base import Process
-from gnomon.sources.measure import Stopper
 from gnomon.sources.sampling import SampleBatch, Sampling
 
 PAGE = os.sysconf("SC_PAGE_SIZE")

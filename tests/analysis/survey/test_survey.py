@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.analysis.survey import Fold, Progress, SurveyResult, resume, survey
-from gnomon.analysis.survey.batches import run_order
+from gnomon.analysis.survey import Fold, SurveyResult, resume, survey
 from gnomon.errors import RecordingError, UsageError
+from gnomon.measure.campaign import Progress, in_rounds
 from gnomon.recording import Recording
 from gnomon.sources.base import Source
 
@@ -28,7 +28,7 @@ def _survey(
     path: Path, source: Source, *, repeat: int = 2, interrupt_at: int | None = None
 ) -> SurveyResult:
     def on_progress(progress: Progress) -> None:
-        if progress.done == interrupt_at:
+        if progress.done == interrupt_at and not progress.note:
             raise KeyboardInterrupt
 
     return survey(
@@ -88,12 +88,12 @@ def test_what_is_no_survey_cannot_be_resumed(tmp_path: Path) -> None:
 
 
 def test_batches_are_in_another_order_in_each_repetition() -> None:
-    order = run_order(20, 3, seed=1)
+    order = in_rounds(20, 3, seed=1)
     rounds = [[batch for run, batch in order if run == r] for r in range(3)]
     assert all(sorted(one) == list(range(20)) for one in rounds)
     assert len({tuple(one) for one in rounds}) == 3
-    assert order == run_order(20, 3, seed=1)
-    assert order != run_order(20, 3, seed=2)
+    assert order == in_rounds(20, 3, seed=1)
+    assert order != in_rounds(20, 3, seed=2)
 
 
 def test_what_says_nothing_is_folded_with_its_reason(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_asked_events_are_the_only_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeat", [0, -1])
 def test_no_run_makes_no_survey(tmp_path: Path, repeat: int) -> None:
-    with pytest.raises(UsageError, match="at least once"):
+    with pytest.raises(UsageError, match="--repeat must be at least 1"):
         survey(["program"], output=tmp_path / "s", repeat=repeat)
     assert not list(tmp_path.iterdir())
 
@@ -173,7 +173,7 @@ def test_a_workload_needs_a_machine(tmp_path: Path) -> None:
 
 def test_a_survey_from_before_is_shown_and_goes_on_under_the_old_names(tmp_path: Path) -> None:
     def on_progress(progress: Progress) -> None:
-        if progress.done == 1:
+        if progress.done == 1 and not progress.note:
             raise KeyboardInterrupt
 
     path = tmp_path / "s.gnomon"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,13 @@ from gnomon.analysis.compare.result import Comparison, EventComparison, Verdict
 from gnomon.analysis.runs import RunTable, table_of, without_failures
 from gnomon.analysis.stats.methods import Correction, Test
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.contents import Provenance, RunInfo
+from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Command, Source
 from gnomon.sources.registry import kind_of, recorded_by, source
+from gnomon.units import parse_seconds
 
 if TYPE_CHECKING:
+    from gnomon.measure.campaign import OnProgress
     from gnomon.recording import Recording
 
 
@@ -35,32 +37,41 @@ def compare(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     timeout: str | float | None = None,
+    warmup: int = 0,
+    resume: bool = False,
     on: Source | str | None = None,
-    on_run: Callable[[RunInfo], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Comparison:
     """Say for every event how much b differs from a, and whether that is more than chance.
 
     Both are recordings or their paths, or both are commands, as lists of words: then they
     are run `repeat` times each in turn, and `output` keeps them as NAME-a and NAME-b.
-    `events` chooses events; `timeout` stops a run of a command. `anyway` compares counts
-    of different sources.
+    `events` chooses events; `timeout` stops a run of a command, and `warmup` runs of each come
+    first that are not counted. A call that was interrupted goes on when it is repeated; `resume`
+    makes it an error that there is nothing to go on with. `anyway` compares counts of different
+    sources.
     """
     method = Method(_test(test), _correction(correction), _share(alpha), _share(level), seed)
     commands = [_as_command(one) for one in (a, b)]
     if all(commands):
         from gnomon.analysis.compare.commands import measure_both
+        from gnomon.measure.campaign import Terms
 
         first, second = (command for command in commands if command is not None)
         tables, interrupted = measure_both(
             (first, second),
             events,
-            repeat=repeat,
-            seed=seed,
-            output=output,
-            overwrite=overwrite,
-            timeout=timeout,
-            source=source(on),
-            on_run=on_run,
+            Terms(
+                repeat=repeat,
+                seed=seed,
+                timeout=parse_seconds(timeout, "timeout"),
+                warmup=warmup,
+                resume=resume,
+                output=output,
+                overwrite=overwrite,
+                on_progress=on_progress,
+            ),
+            source(on),
         )
         return compare_tables(*tables, method, anyway=anyway, interrupted=interrupted)
     if any(commands):

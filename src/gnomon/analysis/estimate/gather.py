@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from gnomon.analysis.estimate.model import Flags, Layout, Model
     from gnomon.analysis.estimate.totals import Totals
+    from gnomon.measure.run import Sink
     from gnomon.recording import RecordingWriter
     from gnomon.sources.base import Turn
-    from gnomon.sources.measure import Sink
 
 
 class Accounts:

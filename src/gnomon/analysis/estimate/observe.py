@@ -9,7 +9,6 @@ What is read goes into the recording as it is, what is estimated beside it.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,22 +24,21 @@ from gnomon.analysis.estimate.recorded import state_of
 from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.analysis.estimate.state import State
-from gnomon.errors import GnomonError, NotSupportedError, UsageError
+from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
-from gnomon.recording.contents import RunInfo
-from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
-from gnomon.sources.measure import Stopper, event_infos
-from gnomon.sources.pace import steady
+from gnomon.measure.run import event_infos
+from gnomon.measure.turns import steady, take_turns
+from gnomon.sources.base import Command, Rotates
 from gnomon.sources.registry import source as chosen_source
-from gnomon.units import parse_duration, utc_now
+from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.kalman.blocks import Parameters
     from gnomon.analysis.estimate.model import Layout, Model, Tick
     from gnomon.analysis.estimate.schedule import Order
     from gnomon.events.metrics import BoundMetric
-    from gnomon.recording.contents import EventInfo, Provenance
+    from gnomon.recording.contents import EventInfo, Provenance, RunInfo
     from gnomon.sources.base import Rotation, Source, Target, Turn
 
 INTERVAL = "20ms"
@@ -298,40 +296,24 @@ def follow(
     watcher: Watcher | None = None,
 ) -> Outcome:
     """Carry a rotation out to its end; what stops it early is a warning, if anything was read."""
-    started_at = utc_now(milliseconds=True)
-    own = rotation if isinstance(rotation, OwnTime) else None
-    clock = time.monotonic_ns if own is None else own.clock
-    start = clock()
-    deadline = None if duration is None else start + round(duration * 1e9)
-    waits = isinstance(target, Command) or (isinstance(target, Cpus) and bool(target.command))
-    failure = ""
-    with Stopper().installed() as stopper:
-        stopper.watch(rotation)
 
-        def over() -> bool:
-            # A command that was interrupted is waited for, so that its last counts are not lost.
-            stopped = stopper.requested and not waits
-            return stopped or (deadline is not None and clock() >= deadline)
+    def take(turn: Turn) -> bool:
+        tick = keeper.take(turn)
+        if tick is not None:
+            order.note(tick)
+            if watcher is not None:
+                watcher(turn, tick)
+        return keeper.last is not None
 
-        try:
-            for turn in rotation.turns(lengths, order.choose, over):
-                tick = keeper.take(turn)
-                if tick is None:
-                    continue
-                order.note(tick)
-                if watcher is not None:
-                    watcher(turn, tick)
-        except GnomonError as error:
-            if keeper.last is None:
-                raise
-            failure = f"the source stopped early: {error}"
-        finally:
-            stopper.watch(None)
-        keeper.finish()
-        began = start if keeper.start is None else keeper.start
-        run = RunInfo(0, 0, began, clock(), rotation.exit_status, started_at)
-        warnings = [*rotation.warnings, *keeper.intake.warnings, *filter(None, [failure])]
-        return Outcome(run, tuple(dict.fromkeys(warnings)), stopper.requested, bool(failure))
+    turned = take_turns(
+        rotation, target, lengths, order.choose, take, duration=duration, finish=keeper.finish
+    )
+    began = turned.run.start if keeper.start is None else keeper.start
+    failure = [f"the source stopped early: {turned.failure}"] if turned.failure else []
+    warnings = dict.fromkeys([*turned.warnings, *keeper.intake.warnings, *failure])
+    return Outcome(
+        replace(turned.run, start=began), tuple(warnings), turned.interrupted, bool(failure)
+    )
 
 
 def _cost(gathered: Gatherer, run: RunInfo, source: Source) -> float | None:

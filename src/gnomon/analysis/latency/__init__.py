@@ -27,9 +27,10 @@ from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.contents import EventInfo, Provenance
 
 if TYPE_CHECKING:
-    from gnomon.analysis.latency.measure import Measured
+    from gnomon.analysis.latency.measure import MakeTaker, Measured
     from gnomon.analysis.latency.sweeps import SweepOrder
     from gnomon.analysis.latency.threshold import histogram
+    from gnomon.measure.campaign import OnProgress
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Source, Target
 
@@ -65,6 +66,10 @@ def latency(
     length: str | int | None = None,
     period: int | None = None,
     duration: str | float | None = None,
+    repeat: int = 1,
+    timeout: str | float | None = None,
+    warmup: int = 0,
+    resume: bool = False,
     seed: int = 1,
     references: Sequence[Reference] | None = None,
     output: str | os.PathLike[str] | None = None,
@@ -72,6 +77,7 @@ def latency(
     on: Source | str | None = None,
     token_file: str | None = None,
     on_result: OnResult | None = None,
+    on_progress: OnProgress | None = None,
 ) -> LatencyResult:
     """Measure how long the loads of a program take.
 
@@ -81,16 +87,22 @@ def latency(
     without them those of a simulated machine are measured on it. `on` says where to measure, as
     `--on` does; a probe, which proves who asks by the token in `token_file`, decides itself what it
     measures. `on_result` is shown what is known so far, now and then.
+
+    With `repeat` all runs go into one histogram, after `warmup` runs that do not; a run that takes
+    longer than `timeout` is stopped. What was interrupted goes on when the call is repeated;
+    `resume` makes it an error that there is nothing to go on with.
     """
     from gnomon.analysis.estimate.observe import as_target
     from gnomon.analysis.latency.measure import count_sweeps, take_samples
+    from gnomon.measure.campaign import Terms
+    from gnomon.measure.run import TIMED_OUT, stopped_runs
     from gnomon.sources.latency import StreamsLatency, find_facility
     from gnomon.sources.registry import source as chosen_source
-    from gnomon.units import parse_duration
+    from gnomon.units import parse_duration, parse_seconds
 
     source = chosen_source(on, usual_seed=seed)
     bounds = parse_edges(edges) if isinstance(edges, str) else checked_edges(edges)
-    seconds = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
+    seconds = parse_seconds(duration, "duration")
     if isinstance(source, StreamsLatency):
         if what is not None:
             raise UsageError(f"{source.name} decides itself what it measures: name nothing else.")
@@ -120,7 +132,58 @@ def latency(
     def shown(measured: Measured) -> LatencyResult:
         return result_of(measured, bounds, origin, mode, known, facility.blind)
 
-    measured_so_far = _Watcher(shown, on_result)
+    shows = _Watcher(shown, on_result)
+    terms = Terms(
+        repeat=repeat,
+        seed=seed,
+        timeout=parse_seconds(timeout, "timeout"),
+        warmup=warmup,
+        resume=resume,
+        output=output,
+        overwrite=overwrite,
+        on_progress=on_progress,
+    )
+    every = facility.default_period if period is None else period
+
+    def one_run(writer: MakeTaker, run: int, longest: float | None) -> Measured:
+        limits = [limit for limit in (seconds, longest) if limit is not None]
+        limit = min(limits, default=None)
+        if samples:
+            return take_samples(
+                source,
+                facility,
+                target,
+                threshold=bounds[0],
+                period=every,
+                duration=limit,
+                writer=writer,
+                on_samples=shows.samples,
+            )
+        return count_sweeps(
+            source,
+            facility,
+            bounds,
+            target,
+            length=step,
+            duration=limit,
+            seed=seed + run,  # sweeps begin elsewhere in each run
+            writer=writer,
+            on_slice=shows.slices,
+        )
+
+    if repeat > 1 or warmup or resume:
+        from gnomon.analysis.latency.repeated import measure_runs
+
+        options = {
+            "--edges": ",".join(map(str, bounds)),
+            "--samples": samples,
+            "--slice": step,
+            "--period": every if samples else None,
+            "-d": seconds,
+            "--repeat": repeat,
+            "--seed": seed,
+        }
+        return shown(measure_runs(one_run, terms, (source, target, origin), options))
     with ExitStack() as stack:
 
         def writer(infos: tuple[EventInfo, ...]) -> RecordingWriter | None:
@@ -130,29 +193,11 @@ def latency(
 
             return stack.enter_context(RecordingWriter(output, origin, infos, overwrite=overwrite))
 
-        if samples:
-            measured = take_samples(
-                source,
-                facility,
-                target,
-                threshold=bounds[0],
-                period=facility.default_period if period is None else period,
-                duration=seconds,
-                writer=writer,
-                on_samples=measured_so_far.samples,
-            )
-        else:
-            measured = count_sweeps(
-                source,
-                facility,
-                bounds,
-                target,
-                length=step,
-                duration=seconds,
-                seed=seed,
-                writer=writer,
-                on_slice=measured_so_far.slices,
-            )
+        measured = one_run(writer, 0, terms.timeout)
+        run, limit = measured.run, terms.timeout
+        if limit is not None and run.end - run.start >= limit * 1e9:
+            measured.run = replace(run, exit_status=run.exit_status or TIMED_OUT)
+            measured.warnings += stopped_runs(1, limit)
     return shown(measured)
 
 

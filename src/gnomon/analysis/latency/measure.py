@@ -5,25 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gnomon.analysis.latency.model import Slice
 from gnomon.analysis.latency.samples import LoadSample
 from gnomon.analysis.latency.sweeps import SweepOrder
-from gnomon.errors import GnomonError, NotSupportedError, UsageError
+from gnomon.errors import NotSupportedError, UsageError
+from gnomon.measure.run import Stopper, event_infos
+from gnomon.measure.turns import steady, take_turns
 from gnomon.recording.contents import RunInfo, Sample
-from gnomon.sources.base import Command, Cpus, OwnTime, Rotates
+from gnomon.sources.base import Rotates
 from gnomon.sources.data_source import UNKNOWN, decode
 from gnomon.sources.latency import threshold_of
-from gnomon.sources.measure import Stopper, event_infos
-from gnomon.sources.pace import steady
 from gnomon.sources.sampling import CanSample
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
-    from gnomon.recording import RecordingWriter
     from gnomon.recording.contents import EventInfo, Reading
-    from gnomon.sources.base import Source, Target
+    from gnomon.sources.base import Source, Target, Turn
     from gnomon.sources.latency import Facility
     from gnomon.sources.sampling import SampleBatch, Sampler, Sampling
 
@@ -46,23 +45,6 @@ class Measured:
     interrupted: bool = False
 
 
-class Limit:
-    """Tells when to stop: at a moment, or when somebody pressed Ctrl-C and no command runs."""
-
-    def __init__(self, target: Target, stopper: Stopper, clock: Callable[[], int]) -> None:
-        command = target.command if isinstance(target, Cpus) else target
-        self._waits = isinstance(command, Command)
-        self._stopper = stopper
-        self.clock = clock
-        self.start = clock()
-        self.deadline: int | None = None
-
-    def over(self) -> bool:
-        """Whether it is time to stop; a command that was interrupted is waited for."""
-        stopped = self._stopper.requested and not self._waits
-        return stopped or (self.deadline is not None and self.clock() >= self.deadline)
-
-
 def slice_of(readings: Iterable[Reading], when: int) -> Slice | None:
     """Return what a threshold counted in all places, None when it was not counted everywhere."""
     edge, count, running = None, 0, 0
@@ -78,6 +60,22 @@ def slice_of(readings: Iterable[Reading], when: int) -> Slice | None:
     return None if edge is None else Slice(when, edge, count, running)
 
 
+class Taker(Protocol):
+    """What takes readings, samples and runs as they come, as a recording's writer does."""
+
+    def append(self, readings: Iterable[Reading], /) -> None:
+        """Take readings."""
+
+    def append_samples(self, samples: Iterable[Sample], /) -> None:
+        """Take samples."""
+
+    def add_run(self, run: RunInfo, /) -> None:
+        """Take a run that is over."""
+
+
+MakeTaker = Callable[[tuple["EventInfo", ...]], Taker | None]
+
+
 def count_sweeps(
     source: Source,
     facility: Facility,
@@ -87,7 +85,7 @@ def count_sweeps(
     length: int,
     duration: float | None = None,
     seed: int = 1,
-    writer: Callable[[tuple[EventInfo, ...]], RecordingWriter | None] = lambda _: None,
+    writer: MakeTaker = lambda _: None,
     on_slice: OnSlice | None = None,
 ) -> Measured:
     """Let thresholds take turns of `length` ns until the target ends or `duration` s are over."""
@@ -96,41 +94,34 @@ def count_sweeps(
     order = SweepOrder(len(edges), seed)
     sets = [facility.counted(edge) for edge in edges]
     measured = Measured()
-    started_at = utc_now(milliseconds=True)
+    skipped = 0
     with source.open_sets((), sets, target, first=order.now) as rotation:
         if rotation.refused:
             reasons = "; ".join(dict.fromkeys(rotation.warnings)) or rotation.refused[0].status
             raise NotSupportedError(f"loads above a latency cannot be counted: {reasons}.")
         measured.events = event_infos(rotation.requests)
         output = writer(measured.events)
-        own = rotation if isinstance(rotation, OwnTime) else None
-        with Stopper().installed() as stopper:
-            stopper.watch(rotation)
-            limit = Limit(target, stopper, time.monotonic_ns if own is None else own.clock)
-            if duration is not None:
-                limit.deadline = limit.start + round(duration * 1e9)
-            skipped = 0
-            try:
-                for turn in rotation.turns(steady(length), order.following, limit.over):
-                    if output is not None:
-                        output.append(turn.readings)
-                    found = slice_of(turn.readings, turn.time)
-                    if found is None:
-                        skipped += 1
-                        continue
-                    measured.slices.append(found)
-                    if on_slice is not None:
-                        on_slice(measured.slices)
-            except GnomonError as error:
-                if not measured.slices:
-                    raise
-                measured.warnings.append(f"it stopped early: {error}")
-            finally:
-                stopper.watch(None)
-            measured.interrupted = stopper.requested
-            end = limit.clock()
-        measured.run = RunInfo(0, 0, limit.start, end, rotation.exit_status, started_at)
-        measured.warnings += list(dict.fromkeys(rotation.warnings))
+
+        def take(turn: Turn) -> bool:
+            nonlocal skipped
+            if output is not None:
+                output.append(turn.readings)
+            found = slice_of(turn.readings, turn.time)
+            if found is None:
+                skipped += 1
+                return False
+            measured.slices.append(found)
+            if on_slice is not None:
+                on_slice(measured.slices)
+            return True
+
+        turned = take_turns(
+            rotation, target, steady(length), order.following, take, duration=duration
+        )
+        measured.run, measured.interrupted = turned.run, turned.interrupted
+        if turned.failure:
+            measured.warnings.append(f"it stopped early: {turned.failure}")
+        measured.warnings += turned.warnings
     if skipped:
         measured.warnings.append(f"{skipped} slices had no counter and are left out")
     if output is not None:
@@ -146,7 +137,7 @@ def take_samples(
     threshold: int,
     period: int,
     duration: float | None = None,
-    writer: Callable[[tuple[EventInfo, ...]], RecordingWriter | None] = lambda _: None,
+    writer: MakeTaker = lambda _: None,
     on_samples: OnSamples | None = None,
 ) -> Measured:
     """Sample loads with their latency and what answered them until the target ends."""
@@ -157,12 +148,13 @@ def take_samples(
     started_at = utc_now(milliseconds=True)
     with source.sample(samplings, target) as sampler, Stopper().installed() as stopper:
         output = writer(measured.events)
-        limit = Limit(target, stopper, time.monotonic_ns)
-        if duration is not None:
-            limit.deadline = limit.start + round(duration * 1e9)
+        began = time.monotonic_ns()
+        deadline = None if duration is None else began + round(duration * 1e9)
         sampler.start()
         ended = False
-        while not ended and not limit.over() and not stopper.requested:
+        while not ended and not stopper.requested:
+            if deadline is not None and time.monotonic_ns() >= deadline:
+                break
             ended = sampler.wait(_NAP)
             _take(sampler, samplings, measured, output)
             if on_samples is not None:
@@ -174,8 +166,8 @@ def take_samples(
         measured.interrupted = stopper.requested
         # The event's own time, which passes on a simulated machine as well.
         enabled, _, _ = sampler.totals(len(samplings) - 1)
-        start = 0 if source.capabilities.own_time else limit.start
-        end = start + enabled if source.capabilities.own_time else limit.clock()
+        start = 0 if source.capabilities.own_time else began
+        end = start + enabled if source.capabilities.own_time else time.monotonic_ns()
         measured.run = RunInfo(0, 0, start, end, sampler.exit_status, started_at)
         if output is not None:
             output.add_run(measured.run)
@@ -186,7 +178,7 @@ def _take(
     sampler: Sampler,
     samplings: Sequence[Sampling],
     measured: Measured,
-    output: RecordingWriter | None,
+    output: Taker | None,
 ) -> None:
     batch = sampler.drain()
     rows = list(_rows(batch, samplings))

@@ -13,9 +13,9 @@ from gnomon.analysis.latency import LatencyResult, OnResult, _Watcher, result_of
 from gnomon.analysis.latency.measure import Measured
 from gnomon.analysis.latency.model import Mode, Reference, Slice
 from gnomon.errors import GnomonError
+from gnomon.measure.run import Stopper
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 from gnomon.sources.latency import blind_spots
-from gnomon.sources.measure import Stopper
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ from gnomon.sources.base import Process
 if TYPE_CHECKING:
     from gnomon.analysis.locality.counters import CounterSetup, Monitors
     from gnomon.analysis.locality.streams import MachineStream, Scope, Stream
+    from gnomon.measure.run import Stopper
     from gnomon.recording.contents import Provenance
     from gnomon.sources.base import Source
-    from gnomon.sources.measure import Stopper
     from gnomon.sources.simulated.simulator import Simulator
 
 __all__ = [
@@ -133,7 +133,7 @@ def locality(
 @contextmanager
 def _stopping(stream: Stream) -> Iterator[Stopper]:
     """Let Ctrl-C end a stream that allows it; others see to that themselves."""
-    from gnomon.sources.measure import Stopper
+    from gnomon.measure.run import Stopper
 
     stopper = Stopper()
     if stream.may_end_early:

@@ -15,7 +15,7 @@ from gnomon.analysis.locality.model import UNKNOWN, Accesses, MappingUse, Origin
 from gnomon.analysis.locality.streams import Stream
 from gnomon.analysis.locality.watched import Watched
 from gnomon.errors import NotSupportedError
-from gnomon.sources.measure import Stopper
+from gnomon.measure.run import Stopper
 from gnomon.sources.pages import PageTracking
 from gnomon.sources.pages.facts import check_kernel
 from gnomon.units import format_duration

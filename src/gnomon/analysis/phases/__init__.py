@@ -8,7 +8,7 @@ for phase in result.phases:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,10 @@ from gnomon.analysis.phases.model import (
     Shape,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.contents import RunInfo
 from gnomon.sources.base import Command, Source
 
 if TYPE_CHECKING:
+    from gnomon.measure.campaign import OnProgress
     from gnomon.recording import Recording
 
 __all__ = [
@@ -59,11 +59,14 @@ def phases(
     run: int | None = None,
     events: str | None = None,
     interval: str | int = INTERVAL,
+    repeat: int = 1,
     timeout: str | float | None = None,
+    warmup: int = 0,
+    resume: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     on: Source | str | None = None,
-    on_run: Callable[[RunInfo], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> PhasesResult:
     """Split a run into phases.
 
@@ -73,7 +76,10 @@ def phases(
     `lines`, `hinge`, `levels`, or `auto`: levels for rates, otherwise what BIC prefers.
     `exactly` asks for so many phases without asking whether noise could show them. `on`
     says where a command is counted; by default on this host, with the command's footprint.
-    `timeout` stops a command, whose phases are then those of what it has done.
+    `timeout` stops a command, whose phases are then those of what it has done. `repeat` runs are
+    made after `warmup` that are not counted, and `run` names the one to split, the first without
+    it; several that were interrupted go on when the call is repeated, and `resume` makes it an
+    error that there is nothing to go on with.
     """
     from gnomon.recording import Recording
 
@@ -91,19 +97,26 @@ def phases(
     if command is None:
         return _of_series(_as_series(what), options)
     from gnomon.analysis.phases.watch import watched
+    from gnomon.measure.campaign import Terms
+    from gnomon.units import parse_seconds
 
     with watched(
         command,
         _to_count(events, names),
         interval=interval,
-        timeout=timeout,
-        output=output,
-        overwrite=overwrite,
+        terms=Terms(
+            repeat=repeat,
+            timeout=parse_seconds(timeout, "timeout"),
+            warmup=warmup,
+            resume=resume,
+            output=output,
+            overwrite=overwrite,
+            on_progress=on_progress,
+        ),
         on=on,
-        on_run=on_run,
     ) as (recording, watch):
         try:
-            result = _of_recording(recording, names, None, options)
+            result = _of_recording(recording, names, run, options)
         except GnomonError as error:
             if not watch.warnings:
                 raise

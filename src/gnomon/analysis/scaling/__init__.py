@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.analysis.campaign import TIMED_OUT
 from gnomon.analysis.runs import RunTable, table_of
 from gnomon.analysis.scaling.components import principal_components
 from gnomon.analysis.scaling.modelling import scale_models
@@ -23,12 +22,15 @@ from gnomon.analysis.scaling.parameters import (
 )
 from gnomon.analysis.scaling.result import Components, EventScaling, Knee, Prediction, Scaling
 from gnomon.errors import GnomonError, UsageError
-from gnomon.recording.contents import RunInfo
+from gnomon.measure.run import TIMED_OUT
 from gnomon.sources.base import Command, Source
 from gnomon.sources.registry import source
+from gnomon.units import parse_seconds
 
 if TYPE_CHECKING:
+    from gnomon.measure.campaign import OnProgress
     from gnomon.recording import Recording
+    from gnomon.recording.contents import RunInfo
 
 __all__ = [
     "Components",
@@ -61,14 +63,17 @@ def scale(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     timeout: str | float | None = None,
+    warmup: int = 0,
+    resume: bool = False,
     on: Source | str | None = None,
-    on_run: Callable[[RunInfo], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Scaling:
     """Say how every event goes with one or two parameters of a command.
 
     `subject` is a command as a list of words with `{n}` where parameter n goes, run
     `repeat` times for every combination of the values in `parameters`; or a recording that
-    was made this way. `at` names places to predict, as in `n=1024`.
+    was made this way. `at` names places to predict, as in `n=1024`. A call that was interrupted
+    goes on when it is repeated; `resume` makes it an error that there is nothing to go on with.
     """
     if not 0 < level < 1:
         raise UsageError(f"a level of {level} makes no sense: it lies between 0 and 1.")
@@ -77,6 +82,7 @@ def scale(
         isinstance(subject, Sequence) and not isinstance(subject, str)
     ):
         from gnomon.analysis.scaling.commands import measure_points
+        from gnomon.measure.campaign import Terms
 
         command = subject if isinstance(subject, Command) else Command(tuple(subject))
         given = [
@@ -91,13 +97,17 @@ def scale(
             command,
             given,
             events,
-            repeat=repeat,
-            seed=seed,
-            output=output,
-            overwrite=overwrite,
-            timeout=timeout,
-            source=source(on),
-            on_run=on_run,
+            Terms(
+                repeat=repeat,
+                seed=seed,
+                timeout=parse_seconds(timeout, "timeout"),
+                warmup=warmup,
+                resume=resume,
+                output=output,
+                overwrite=overwrite,
+                on_progress=on_progress,
+            ),
+            source(on),
         )
         return scale_table(table, places, level, interrupted=interrupted)
     from gnomon.recording import Recording

@@ -163,6 +163,7 @@ class Findings:
     study: Study
     seed: int
     rows: tuple[Row, ...]
+    interrupted: bool = False
 
     def count(self, verdict: Verdict) -> int:
         """Return how many rows have this verdict."""

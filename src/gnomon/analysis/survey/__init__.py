@@ -17,20 +17,16 @@ from gnomon import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.survey.batches import Batch
-    from gnomon.analysis.survey.measuring import default_output, resumable, resume, survey
+    from gnomon.analysis.survey.making import default_output, resume, survey
     from gnomon.analysis.survey.recorded import survey_of
     from gnomon.analysis.survey.result import Fold, SurveyResult, SurveyRow
-    from gnomon.analysis.survey.runs import Outcome, Progress
 
 __all__ = [
     "Batch",
     "Fold",
-    "Outcome",
-    "Progress",
     "SurveyResult",
     "SurveyRow",
     "default_output",
-    "resumable",
     "resume",
     "survey",
     "survey_of",
@@ -41,14 +37,11 @@ __getattr__, __dir__ = lazy_names(
     {
         "Batch": "batches",
         "Fold": "result",
-        "Outcome": "runs",
-        "Progress": "runs",
         "SurveyResult": "result",
         "SurveyRow": "result",
-        "default_output": "measuring",
-        "resumable": "measuring",
-        "resume": "measuring",
-        "survey": "measuring",
+        "default_output": "making",
+        "resume": "making",
+        "survey": "making",
         "survey_of": "recorded",
     },
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from gnomon.errors import RecordingError, UsageError
 from gnomon.events.event import Group, Request
@@ -62,18 +61,3 @@ def read_batches(lines: Sequence[str], find: FindSource) -> tuple[Batch, ...]:
             ) from None
         batches.append(Batch(number, origin, groups))
     return tuple(batches)
-
-
-def run_order(batches: int, repeat: int, seed: int) -> list[tuple[int, int]]:
-    """Return (run, batch) in the order of execution.
-
-    Each repetition takes all batches in an order of its own, so that neither drift nor an
-    interruption favours some of them.
-    """
-    random = Random(seed)
-    order = []
-    for run in range(repeat):
-        numbers = list(range(batches))
-        random.shuffle(numbers)
-        order += [(run, number) for number in numbers]
-    return order

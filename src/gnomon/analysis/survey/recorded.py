@@ -10,14 +10,13 @@ from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import durations, indicators
 from gnomon.analysis.survey.result import SurveyResult, SurveyRow, SurveySource
 from gnomon.analysis.survey.selection import Judged, judge
-from gnomon.recording.contents import Provenance, RunInfo, Status
+from gnomon.recording.contents import ONE_RUN, Provenance, RunInfo, Status
 from gnomon.result import Interval
 from gnomon.sources.registry import capabilities, current_word, title
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording
 
-ONE_RUN = "in one run"
 """What the target of a recording says when its events took turns in a single run."""
 
 

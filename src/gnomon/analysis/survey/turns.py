@@ -14,10 +14,10 @@ from gnomon.analysis.estimate.sets import plan_sets
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.analysis.survey.indicators import Indicator
 from gnomon.analysis.survey.result import RunKey
+from gnomon.measure.run import Measurement, event_infos, measure
+from gnomon.measure.turns import Growing
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Rotates, Source
-from gnomon.sources.measure import Measurement, event_infos, measure
-from gnomon.sources.pace import Growing
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Tick

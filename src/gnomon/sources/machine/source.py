@@ -195,6 +195,13 @@ class MachineSource:
 
         return machine_facility(self.pmu, self.machine.name)
 
+    def fingerprint(self) -> str:
+        """Return a digest of the descriptions of the machine and its PMU."""
+        from hashlib import blake2b
+
+        described = f"{self.machine!r} {self.pmu.name} {self._profile}"
+        return blake2b(described.encode(), digest_size=8).hexdigest()
+
     def provenance(self, target: Target) -> Provenance:
         """Return which machine is simulated, with which seed, and what runs on it."""
         from gnomon import __version__

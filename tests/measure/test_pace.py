@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
-from gnomon.sources.pace import Growing, steady
+from gnomon.measure.turns import Growing, steady
 
 
 @given(

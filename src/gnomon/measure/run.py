@@ -1,4 +1,4 @@
-"""Carrying out a measurement with any source: runs, intervals, interruption."""
+"""Carrying out one run with any source: intervals, a limited time, interruption."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import Any, Protocol
 
 from gnomon.events.event import Group, Request
-from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Reading, RunInfo, Sample, Status
 from gnomon.sources.base import (
     Command,
     Counting,
@@ -26,20 +26,50 @@ from gnomon.sources.base import (
 from gnomon.units import utc_now
 
 Sink = Callable[[Iterable[Reading]], None]
+
+TIMED_OUT = 124
+"""The exit status of a run that was stopped for its time, as `timeout` has it."""
+
 _NAP = 0.1
 
 
 @dataclass(slots=True)
 class Measurement:
-    """What a measurement gave: readings run by run, and what is to be said about them."""
+    """What a measurement gave: readings, and what is to be said about them.
+
+    `samples` and `rows` are for what gives no readings; rows are what JSON can hold.
+    """
 
     events: tuple[EventInfo, ...] = ()
     readings: list[Reading] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
     runs: list[RunInfo] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     exit_status: int = 0
     interrupted: bool = False
     nothing_counted: bool = False
+    timed_out: bool = False
+
+    def check_time(self, timeout: float | None) -> None:
+        """Give a run that was stopped after `timeout` s the exit status that says so."""
+        if timeout is None or not self.runs:
+            return
+        if self.runs[0].end - self.runs[0].start >= timeout * 1e9:
+            self.timed_out = True
+            self.exit_status = self.exit_status or TIMED_OUT
+            self.runs = [replace(i, exit_status=i.exit_status or TIMED_OUT) for i in self.runs]
+
+
+def stopped_runs(count: int, seconds: float | None) -> list[str]:
+    """Return a warning when runs took too long."""
+    if seconds is None or not count:
+        return []
+    runs = "a run was" if count == 1 else f"{count} runs were"
+    return [
+        f"{runs} stopped after {seconds:g} s (exit status {TIMED_OUT}): "
+        "allow more time with --timeout"
+    ]
 
 
 class Interruptible(Protocol):
@@ -89,6 +119,36 @@ class Stopper:
                 signal.signal(number, handler)
 
 
+class Noticed:
+    """Tells after the block whether SIGINT came in it, whoever handled it there."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self._pipe: tuple[int, int] | None = None
+        self._before = -1
+
+    def __enter__(self) -> Noticed:
+        pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self._before = signal.set_wakeup_fd(pipe[1], warn_on_full_buffer=False)
+        except ValueError:  # only the main thread hears of signals
+            os.close(pipe[0])
+            os.close(pipe[1])
+        else:
+            self._pipe = pipe
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pipe is None:
+            return
+        signal.set_wakeup_fd(self._before)
+        with suppress(BlockingIOError):
+            self.interrupted = signal.SIGINT in os.read(self._pipe[0], 4096)
+        for descriptor in self._pipe:
+            os.close(descriptor)
+        self._pipe = None
+
+
 def _terminal_interrupts_us() -> bool:
     """Whether Ctrl-C at the terminal reaches the command by itself, being in our group."""
     try:
@@ -118,48 +178,45 @@ def measure(
     groups: Sequence[Group],
     target: Target,
     *,
-    repeat: int = 1,
     interval: int | None = None,
     duration: float | None = None,
     sink: Sink | None = None,
-    on_run: Callable[[RunInfo], None] | None = None,
 ) -> Measurement:
-    """Count events over one or more runs of a target.
+    """Count events over one run of a target.
 
-    With an interval each run gives a reading every so many ns, otherwise one at its end.
+    With an interval it gives a reading every so many ns, otherwise one at its end.
     Readings go to `sink` as they come when there is one, and into the result otherwise.
     When no event at all can be counted the command is not run: it would only cost time.
     """
     result = Measurement()
     emit: Sink = result.readings.extend if sink is None else sink
-    with Stopper().installed() as stopper:
-        for run in range(repeat):
-            with source.open(groups, target) as counting:
-                stopper.watch(counting)
-                result.events = event_infos(counting.requests)
-                result.nothing_counted = len(counting.refused) == len(counting.requests)
-                try:
-                    if result.nothing_counted:
-                        emit(counting.refused)
-                        break
-                    info = _one_run(counting, target, run, interval, duration, stopper, emit)
-                finally:
-                    stopper.watch(None)
-                    result.warnings += [w for w in counting.warnings if w not in result.warnings]
-            result.runs.append(info)
-            result.exit_status = info.exit_status or result.exit_status
-            if on_run is not None:
-                on_run(info)
-            if stopper.requested:
-                break
+    with Stopper().installed() as stopper, source.open(groups, target) as counting:
+        stopper.watch(counting)
+        result.events = event_infos(counting.requests)
+        result.nothing_counted = len(counting.refused) == len(counting.requests)
+        try:
+            if result.nothing_counted:
+                emit(counting.refused)
+            else:
+                info = _one_run(counting, target, interval, duration, stopper, emit)
+                result.runs.append(info)
+                result.exit_status = info.exit_status or 0
+        finally:
+            stopper.watch(None)
+            result.warnings = list(dict.fromkeys(counting.warnings))
         result.interrupted = stopper.requested
     return result
+
+
+def runs_command(target: Target) -> bool:
+    """Whether a command is run, whose end is waited for."""
+    command = target.command if isinstance(target, Cpus) else target
+    return isinstance(command, Command)
 
 
 def _one_run(
     counting: Counting,
     target: Target,
-    run: int,
     interval: int | None,
     duration: float | None,
     stopper: Stopper,
@@ -170,13 +227,11 @@ def _one_run(
     clock = time.monotonic_ns if own is None else own.clock
     start = clock()
     deadline = None if duration is None else start + round(duration * 1e9)
-    runs_command = isinstance(target, Command) or (
-        isinstance(target, Cpus) and target.command is not None
-    )
+    waits = runs_command(target)
 
     def over() -> bool:
         # A command that was interrupted is waited for, so that its last counts are not lost.
-        interrupted = stopper.requested and not runs_command
+        interrupted = stopper.requested and not waits
         return interrupted or (deadline is not None and clock() >= deadline)
 
     def go_on() -> bool:
@@ -189,13 +244,13 @@ def _one_run(
         while not over():
             if go_on():
                 break
-        emit(reading._replace(run=run) for reading in counting.stop().readings)
+        emit(counting.stop().readings)
     else:
         previous: Snapshot | None = None
         for snapshot in counting.ticks(interval, over):
-            emit(differences(previous, snapshot, run))
+            emit(differences(previous, snapshot))
             previous = snapshot
-    return RunInfo(run, 0, start, clock(), counting.exit_status, started_at)
+    return RunInfo(0, 0, start, clock(), counting.exit_status, started_at)
 
 
 def differences(before: Snapshot | None, after: Snapshot, run: int = 0) -> list[Reading]:

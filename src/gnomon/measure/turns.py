@@ -1,13 +1,77 @@
-"""How long the turns of a rotation are."""
+"""Sets that take turns on the counters: carrying a rotation out, and how long its turns are."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from typing import TYPE_CHECKING
 
-from gnomon.errors import UsageError
+from gnomon.errors import GnomonError, UsageError
+from gnomon.measure.run import Stopper, runs_command
+from gnomon.recording.contents import RunInfo
+from gnomon.sources.base import OwnTime
+from gnomon.units import utc_now
+
+if TYPE_CHECKING:
+    from gnomon.sources.base import Rotation, Target, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """How a run went in which sets took turns; `failure` says what stopped it early."""
+
+    run: RunInfo
+    warnings: tuple[str, ...]
+    interrupted: bool
+    failure: str = ""
+
+
+def take_turns(
+    rotation: Rotation,
+    target: Target,
+    lengths: Iterator[int],
+    choose: Callable[[], int],
+    take: Callable[[Turn], bool],
+    *,
+    duration: float | None = None,
+    finish: Callable[[], None] = lambda: None,
+) -> Turned:
+    """Carry a rotation out until the target ends, `duration` s are over, or somebody stops it.
+
+    `take` gets every turn and returns whether something was read in it; what stops the rotation
+    early is an error only if nothing was. `finish` is called after the last turn.
+    """
+    started_at = utc_now(milliseconds=True)
+    own = rotation if isinstance(rotation, OwnTime) else None
+    clock = time.monotonic_ns if own is None else own.clock
+    start = clock()
+    deadline = None if duration is None else start + round(duration * 1e9)
+    waits = runs_command(target)
+    something, failure = False, ""
+    with Stopper().installed() as stopper:
+        stopper.watch(rotation)
+
+        def over() -> bool:
+            # A command that was interrupted is waited for, so that its last counts are not lost.
+            requested = stopper.requested and not waits
+            return requested or (deadline is not None and clock() >= deadline)
+
+        try:
+            for turn in rotation.turns(lengths, choose, over):
+                something |= take(turn)
+        except GnomonError as error:
+            if not something:
+                raise
+            failure = str(error)
+        finally:
+            stopper.watch(None)
+        finish()
+        run = RunInfo(0, 0, start, clock(), rotation.exit_status, started_at)
+        warnings = tuple(dict.fromkeys(rotation.warnings))
+        return Turned(run, warnings, stopper.requested, failure)
 
 
 def steady(interval: int) -> Iterator[int]:

@@ -1,0 +1,338 @@
+"""Making a survey: a campaign with a run for every batch of events and repetition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.analysis.survey.batches import Batch, FindSource, plan_batches, read_batches
+from gnomon.analysis.survey.subject import choose_events, choose_sources
+from gnomon.errors import GnomonError, RecordingError, UsageError
+from gnomon.measure.campaign import Campaign, Plan, Task, Terms, in_rounds, warmups
+from gnomon.measure.identity import Identity, identify
+from gnomon.measure.keep import refuse_change
+from gnomon.measure.run import Measurement, measure
+from gnomon.recording.contents import ONE_RUN, SIMULATED_CLOCK, Provenance
+from gnomon.sources.base import Command, Source
+from gnomon.sources.registry import On, current_word, event_prefix, sources
+from gnomon.units import parse_duration, parse_seconds
+
+if TYPE_CHECKING:
+    from gnomon.analysis.survey.result import SurveyResult
+    from gnomon.measure.campaign import OnProgress
+
+
+def survey(
+    command: Sequence[str] | Command,
+    events: str | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    repeat: int = 3,
+    on: On = None,
+    one_run: bool = False,
+    interval: str | int | None = None,
+    timeout: str | float | None = None,
+    warmup: int = 0,
+    resume: bool = False,
+    seed: int = 1,
+    overwrite: bool = False,
+    on_progress: OnProgress | None = None,
+) -> SurveyResult:
+    """Measure every event that can be counted over a command, and record it in `output`.
+
+    `on` says where to count, as `--on` does: a word, a source, or a list of them; without it on
+    this host, and under valgrind where that is installed. With `one_run` all events of a source
+    share one run and take turns, a set of them an `interval` (20 ms, on a simulated machine 20 us
+    of its time). A run that takes longer than `timeout` is an error; what was measured before it
+    is kept. `warmup` runs come first that are not counted. A survey that is unfinished in `output`
+    goes on, if program, options and machine are the same; `resume` makes it an error that there is
+    none.
+    """
+    terms = Terms(
+        repeat=repeat,
+        seed=seed,
+        timeout=parse_seconds(timeout, "timeout"),
+        warmup=warmup,
+        resume=resume,
+        output=default_output(_as_command(command).argv) if output is None else output,
+        overwrite=overwrite,
+        on_progress=on_progress,
+    )
+    if interval is not None and not one_run:
+        raise UsageError("an interval is for events that take turns: ask for one run as well.")
+    command = _as_command(command)
+    found = choose_sources(command, on, seed)
+    identity = identify(
+        [command],
+        [(source, source.provenance(command)) for source in found],
+        {
+            "-e": events,
+            "--repeat": repeat,
+            "--seed": seed,
+            "--one-run": one_run,
+            "-i": parse_duration(interval) if isinstance(interval, str) else interval,
+        },
+    )
+    [path] = terms.outputs
+    if not overwrite and (before := _Found.at(path)) is not None and not before.complete:
+        refuse_change(f"'{before.path}'", before.provenance.campaign, identity, _OTHERWISE)
+        return _go_on(before, terms, _Find(seed, found))
+    chosen = choose_events(found, events)
+    find = _Find(seed, [source for source, _ in chosen])
+    if one_run:
+        batches = tuple(
+            Batch(number, source.name, tuple((request,) for request in requests))
+            for number, (source, requests) in enumerate(chosen)
+        )
+        misfits: tuple[str, ...] = ()
+    else:
+        batches, misfits = plan_batches(chosen)
+    # A command that cannot even be started must neither leave a recording nor replace one.
+    find(batches[0].origin).open(batches[0].groups, command).close()
+    provenance = _provenance(command, batches, find, (repeat, seed), one_run=one_run)
+    if one_run:
+        provenance = _with_turns(provenance, batches, find, command, interval)
+    made = _Made(batches, command, find, terms, identity, provenance)
+    return made.carry_out(interval, [f"not counted: {text}" for text in misfits])
+
+
+_OTHERWISE = "choose another name with -o, or start anew with --force"
+
+
+def resume(
+    path: str | os.PathLike[str],
+    *,
+    timeout: str | float | None = None,
+    on: On = None,
+    on_progress: OnProgress | None = None,
+) -> SurveyResult:
+    """Make the runs that a survey still lacks; a survey that lacks none is returned as it is.
+
+    The recording knows where it counted. `on` is for sources of your own, which have no word.
+    """
+    found = _Found.at(path)
+    from gnomon.recording import Recording
+
+    if found is None or not found.provenance.plan:
+        with Recording.open(path) as recording:  # raises when there is none
+            where = recording.path
+        raise RecordingError(f"'{where}' is no survey, so there is nothing to resume.")
+    provenance = found.provenance
+    if found.complete:
+        from gnomon.analysis.survey.recorded import survey_of
+
+        with Recording.open(found.path) as recording:
+            return survey_of(recording)
+    seed = provenance.seed or 1
+    find = _Find(seed, () if on is None else sources(on, usual_seed=seed))
+    if before := provenance.campaign:
+        command = Command(provenance.command)
+        origins = dict.fromkeys(line.partition(" ")[0] for line in provenance.plan)
+        counted = [(find(origin), find(origin).provenance(command)) for origin in origins]
+        now = identify([command], counted, {})
+        same = {k: v for k, v in now.items() if k.startswith(("program ", "machine "))}
+        refuse_change(f"'{found.path}'", before, {**before, **same}, _OTHERWISE)
+    terms = Terms(
+        repeat=provenance.repeat or 1,
+        seed=seed,
+        timeout=parse_seconds(timeout, "timeout"),
+        output=found.path,
+        on_progress=on_progress,
+    )
+    return _go_on(found, terms, find)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A survey that is there already, finished or not."""
+
+    path: Path
+    provenance: Provenance
+    complete: bool
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str]) -> _Found | None:
+        """Return what is recorded at a path, None when that is nothing that could go on."""
+        place = Path(path)
+        if not place.exists() and not place.with_name(f"{place.name}.gnomon").exists():
+            return None
+        from gnomon.recording import Recording
+
+        try:
+            with Recording.open(path) as recording:
+                provenance = recording.provenance
+                planned = len(provenance.plan) * (provenance.repeat or 1)
+                lacks = len(recording.runs) < planned
+                return cls(recording.path, provenance, recording.complete and not lacks)
+        except RecordingError:
+            return None
+
+
+def _go_on(found: _Found, terms: Terms, find: FindSource) -> SurveyResult:
+    """Make the rest of the runs as they were planned."""
+    provenance = found.provenance
+    made = _Made(
+        read_batches(provenance.plan, find),
+        Command(provenance.command),
+        find,
+        terms,
+        provenance.campaign,
+        provenance,
+    )
+    return made.carry_out(provenance.interval, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A survey that is being made."""
+
+    batches: Sequence[Batch]
+    command: Command
+    find: FindSource
+    terms: Terms
+    identity: Identity
+    provenance: Provenance
+
+    def carry_out(self, interval: str | int | None, warnings: Sequence[str]) -> SurveyResult:
+        """Make the runs, and return the survey that is recorded then."""
+        terms = self.terms
+        # Each repetition takes all batches in an order of its own, so that neither drift nor an
+        # interruption favours some of them.
+        order = in_rounds(len(self.batches), terms.repeat, terms.seed)
+        tasks = [Task(0, run, n, label=self.batches[n].origin) for run, n in order]
+        outputs = [(path, self.provenance) for path in terms.outputs]
+        simulated = all(self.find(batch.origin).capabilities.simulated for batch in self.batches)
+        warmup = warmups(tasks, terms.warmup)
+        plan = Plan("survey", tasks, self.identity, outputs, warmup, simulated=simulated)
+        count = self._in_turns(interval) if self._one_run else self._whole
+        with Campaign(plan, terms) as campaign:
+            campaign.warn(warnings)
+            campaign.carry_out(lambda task: self._run(task, count))
+        from gnomon.analysis.survey.recorded import survey_of
+        from gnomon.recording import Recording
+
+        with Recording.open(campaign.places[0]) as recording:
+            return survey_of(recording)
+
+    @property
+    def _one_run(self) -> bool:
+        return self.provenance.target.endswith(ONE_RUN)
+
+    def _whole(self, source: Source, batch: Batch, _: int) -> Measurement:
+        return measure(source, batch.groups, self.command, duration=self.terms.timeout)
+
+    def _in_turns(self, interval: str | int | None) -> Callable[[Source, Batch, int], Measurement]:
+        from gnomon.analysis.survey.turns import Turns, measure_in_turns
+
+        def count(source: Source, batch: Batch, run: int) -> Measurement:
+            # Another order in every run: what one misses another may meet.
+            turns = Turns(interval, self.terms.seed + run)
+            return measure_in_turns(source, batch, self.command, self.terms.timeout, turns)
+
+        return count
+
+    def _run(self, task: Task, count: Callable[[Source, Batch, int], Measurement]) -> Measurement:
+        batch = self.batches[task.batch]
+        source = self.find(batch.origin)
+        made = count(source, batch, task.run)
+        if not made.interrupted and any(info.exit_status is None for info in made.runs):
+            raise GnomonError(
+                f"a run was ended, because it took longer than {self.terms.timeout:g} s: "
+                "allow more time with --timeout; what was measured before is recorded."
+            )
+        several = len({each.origin for each in self.batches}) > 1
+        prefix = event_prefix(batch.origin) if several else ""
+        return replace(
+            made,
+            events=tuple(
+                replace(
+                    info,
+                    name=prefix + info.name,
+                    source=batch.origin,
+                    simulated=source.capabilities.simulated,
+                )
+                for info in made.events
+            ),
+            readings=[
+                reading._replace(event=prefix + reading.event, run=task.run, batch=task.batch)
+                for reading in made.readings
+            ],
+            runs=[replace(info, run=task.run, batch=task.batch) for info in made.runs],
+        )
+
+
+def _provenance(
+    command: Command,
+    batches: Sequence[Batch],
+    find: FindSource,
+    repeated: tuple[int, int],
+    *,
+    one_run: bool,
+) -> Provenance:
+    origins = list(dict.fromkeys(batch.origin for batch in batches))
+    found = [find(origin) for origin in origins]
+    told = [source.provenance(command) for source in found]
+    # The host is what is not simulated; what valgrind is belongs to a survey of it alone.
+    machines = [each.machine for each in told if each.clock == SIMULATED_CLOCK]
+    repeat, seed = repeated
+    return replace(
+        told[0],
+        source=", ".join(origins),
+        simulated=all(source.capabilities.simulated for source in found),
+        target=f"command {ONE_RUN}" if one_run else "command",
+        machine=", ".join(machines) or told[0].machine,
+        plan=tuple(batch.text for batch in batches),
+        repeat=repeat,
+        seed=seed,
+    )
+
+
+def _with_turns(
+    provenance: Provenance,
+    batches: Sequence[Batch],
+    find: FindSource,
+    command: Command,
+    interval: str | int | None,
+) -> Provenance:
+    """Return a provenance that tells what is counted all the time, and how long a turn is."""
+    from gnomon.analysis.estimate.observe import tick_length
+    from gnomon.analysis.survey.turns import always_counted
+
+    several = len({batch.origin for batch in batches}) > 1
+    always: list[str] = []
+    lengths = []
+    for batch in batches:
+        source = find(batch.origin)
+        prefix = event_prefix(batch.origin) if several else ""
+        always += [prefix + label for label in always_counted(source, batch, command)]
+        lengths.append(tick_length(interval, source))
+    same = lengths[0] if len(set(lengths)) == 1 else None
+    return replace(provenance, always=tuple(always), interval=same)
+
+
+class _Find:
+    """Finds sources by origin, each once: opening one may take longer than a short run."""
+
+    def __init__(self, seed: int, known: Sequence[Source]) -> None:
+        self._seed = seed
+        self._found = {source.name: source for source in known}
+
+    def __call__(self, origin: str) -> Source:
+        if origin not in self._found:
+            (self._found[origin],) = sources(current_word(origin), usual_seed=self._seed)
+        return self._found[origin]
+
+
+def _as_command(command: Sequence[str] | Command) -> Command:
+    if isinstance(command, str):
+        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
+    return command if isinstance(command, Command) else Command(tuple(command))
+
+
+def default_output(command: Sequence[str]) -> str:
+    """Return the name of a survey's recording when none is given: that of the program."""
+    name = Path(command[0].partition(":")[2] or command[0]).name if command else "program"
+    return f"{name}-survey.gnomon"
