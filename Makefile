@@ -9,9 +9,9 @@ NATIVE := CMakeLists.txt $(wildcard native/*.* native/*/*)
 PARALLEL := -n auto --maxprocesses 4
 # Debian packages that the slow lanes of the tests use.
 BENCH_PACKAGES := libpapi-dev likwid
-PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium
+PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium groff man-db zsh fish
 
-.PHONY: demo test test-fast lint docs bench packages clean
+.PHONY: demo test test-fast lint docs bench wheel packages clean
 
 demo: $(VENV)/.demo
 	@echo "== What this machine can measure"
@@ -51,6 +51,11 @@ docs: $(VENV)/.test
 bench: $(VENV)/.test
 	@scripts/install-packages $(PACKAGES) $(BENCH_PACKAGES)
 	@$(BIN)/python -m benchmarks
+
+# Set GNOMON_TRIPLE and GNOMON_HEADERS for a wheel for another machine: cmake/cross.cmake.
+wheel: $(VENV)/.test
+	@PYTHON=$(BIN)/python scripts/make-wheel dist
+	@ls dist
 
 packages:
 	@scripts/install-packages $(PACKAGES)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from scripts.share.__main__ import write
-from scripts.share.commands import Command, read
+from scripts.share.commands import Command, places, read
 from scripts.share.man import man
 
 from gnomon.cli import COMMANDS
@@ -46,7 +46,7 @@ def _with_words(gnomon: Command) -> Command:
 def _with_values(gnomon: Command) -> tuple[Command, str, tuple[str, ...]]:
     for command in gnomon.walk():
         for option in command.options:
-            if len(option.values) > 1:
+            if len(option.values) > 1 and not option.is_open:
                 return command, option.names[-1], option.values
     raise AssertionError("no option has a list of values")
 
@@ -100,6 +100,10 @@ class TestBash:
         assert self.complete(share, *command.path, option, "") == list(values)
         assert self.complete(share, *command.path, option, "=", values[0]) == [values[0]]
 
+    def test_where_to_measure_or_else_a_file(self, share: Path) -> None:
+        assert self.complete(share, "count", "--on", "") == list(places())
+        assert self.complete(share, "count", "--on", "./") == []  # bash then offers files
+
     def test_a_program_after_two_dashes(self, share: Path) -> None:
         assert "bash" in self.complete(share, "count", "--", "bas")
 
@@ -143,6 +147,9 @@ class TestFish:
         command, option, values = _with_values(gnomon)
         assert set(self.complete(share, f"gnomon {command.name} {option} ")) == set(values)
 
+    def test_where_to_measure(self, share: Path) -> None:
+        assert set(places()) <= set(self.complete(share, "gnomon count --on "))
+
     def test_a_program_after_two_dashes(self, share: Path) -> None:
         assert "bash" in self.complete(share, "gnomon count -- bas")
 
@@ -164,11 +171,18 @@ class TestZsh:
                 (f"gnomon {several.name} \t", word.summary),
                 (f"gnomon {word.name} --\t", _brief(word.options[0].help)),
                 (f"gnomon {command.name} {option} \t", values[0]),
+                ("gnomon count --on hos\t", "gnomon count --on host "),
+                *((f"gnomon {each.name} {first[:-1]}\t", first) for each, first in _named(gnomon)),
                 ("gnomon count -- /bin/bas\t", "base64"),
             ):
                 terminal.send(line)
                 terminal.expect(expected)
                 terminal.send("\x15")  # forget the line
+
+
+def _named(gnomon: Command) -> list[tuple[Command, str]]:
+    """Return the commands with an argument whose values have names, and one of these."""
+    return [(each, a.values[0]) for each in gnomon.walk() for a in each.arguments if a.values]
 
 
 def _brief(text: str) -> str:

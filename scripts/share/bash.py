@@ -51,7 +51,7 @@ _gnomon() {{
     if [[ $values ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
     elif [[ $takes ]]; then
-        return  # a file, by default
+        return  # a file, as bash offers where there is nothing here
     elif [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
     else

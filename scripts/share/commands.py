@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gnomon import cli
+from gnomon.machines import machine_names
+from gnomon.sources.registry import listed
+
+_PLACE = "WHERE"  # stands in help for a source or machine
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,8 @@ class Argument:
 
     names: tuple[str, ...]  # of an option; none has a positional argument
     value: str  # what stands for its value in help; empty for a flag
-    values: tuple[str, ...]  # the only ones that it takes, if they are few
+    values: tuple[str, ...]  # that are known by name
+    is_open: bool  # whether it takes others, too, such as files
     is_optional: bool  # whether the value can be left out
     is_repeated: bool  # whether it takes more than one value
     help: str
@@ -62,6 +67,12 @@ def read() -> Command:
     return Command(**{**vars(top), "words": commands})
 
 
+def places() -> tuple[str, ...]:
+    """Return the words that choose by themselves where something is measured."""
+    simple = (each.name for each in listed() if not each.argument and each.claims is None)
+    return (*simple, *machine_names())
+
+
 def _command(parser: argparse.ArgumentParser, path: tuple[str, ...], summary: str) -> Command:
     options: list[Argument] = []
     arguments: list[Argument] = []
@@ -100,10 +111,12 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Argum
         name = "{" + ",".join(map(str, action.choices)) + "}"
     else:
         name = action.dest.upper() if action.option_strings else action.dest
+    known = tuple(map(str, action.choices or ())) or (places() if name == _PLACE else ())
     return Argument(
         names=tuple(action.option_strings),
         value="" if action.nargs == 0 else name,
-        values=tuple(map(str, action.choices or ())),
+        values=known,
+        is_open=not action.choices,
         is_optional=action.nargs in ("?", "*", argparse.REMAINDER),
         is_repeated=action.nargs in ("*", "+", argparse.REMAINDER),
         help=re.sub(r"\s+", " ", text).strip(),

@@ -61,7 +61,7 @@ def _option(option: Argument) -> str:
     if option.value and not option.is_optional:
         value = " -r"
     if option.values:
-        value += f" -f -a {_quoted(' '.join(option.values))}"
+        value += f"{'' if option.is_open else ' -f'} -a {_quoted(' '.join(option.values))}"
     return f"{names}{value} -d {_quoted(option.help)}"
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from .commands import Argument, Command
 
 _SCRIPT = """\
 #compdef gnomon
 # Completion of gnomon for zsh, made from its parsers.
+
+_gnomon_or_file() {{
+    _alternative "values:value:($*)" 'files:file:_files'
+}}
 
 {functions}
 
@@ -40,10 +45,8 @@ def _function(command: Command) -> str:
             f"        rest) case $line[1] in\n{cases}\n        esac ;;\n"
             f"    esac\n}}"
         )
-    values = " ".join(value for each in command.arguments for value in each.values)
-    action = (
-        f"_alternative {_quoted(f'v:value:({values})')} 'f:file:_files'" if values else "_files"
-    )
+    values = [value for each in command.arguments for value in each.values]
+    action = _or_file(values) if values else "_files"
     # After --, a program is completed as if it stood alone.
     return (
         f"{name}() {{\n"
@@ -51,8 +54,13 @@ def _function(command: Command) -> str:
         f"    if (( at < CURRENT )); then\n"
         f"        shift $at words\n        (( CURRENT -= at ))\n        _normal\n        return\n"
         f"    fi\n"
-        f"    _arguments -s {_joined([*specs, _quoted(f'*: :{{{action}}}')])}\n}}"
+        f"    _arguments -s {_joined([*specs, _quoted(f'*: :{action}')])}\n}}"
     )
+
+
+def _or_file(values: Iterable[str]) -> str:
+    """Return the action that offers words and files."""
+    return f" _gnomon_or_file {' '.join(values)}"
 
 
 def _function_name(command: Command) -> str:
@@ -69,6 +77,8 @@ def _option(option: Argument) -> str:
     value = ""
     if option.value:
         action = f"({' '.join(option.values)})" if option.values else "_files"
+        if option.values and option.is_open:
+            action = _or_file(option.values)
         mark = "::" if option.is_optional else ":"
         value = f"{mark}{option.value.replace(':', ' ')}:{action}"
     specs = [

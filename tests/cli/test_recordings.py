@@ -150,7 +150,7 @@ def test_perf_output_becomes_a_recording(gnomon: Run, folder: Path) -> None:
     assert gnomon("convert", "stat.csv", "stat.gnomon").code == 0
     shown = gnomon("show", "stat", "--json").json
     rows = {row["event"]: row for row in shown["results"]["totals"]}
-    assert shown["source"] == "host"
+    assert shown["source"] == "perf"
     assert rows["task-clock"]["value"] == 12_500_000
     assert rows["task-clock"]["unit"] == "ns"
     assert rows["page-faults"]["value"] == 1234

@@ -6,6 +6,7 @@ without CMake, and one object is kept for each source so that a changed kernel r
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -30,6 +31,8 @@ _SECTIONS = ("-ffunction-sections", "-fdata-sections")
 # nanobind's own code relies on -fno-strict-aliasing; kernels are compiled without it.
 _NANOBIND = (*_COMMON, *_SECTIONS, "-O2", "-fno-strict-aliasing", "-DNB_COMPACT_ASSERTIONS")
 _KERNEL = (*_COMMON, *_SECTIONS, "-O3", "-fno-stack-protector", "-Wall", "-Wextra")
+# Lines of CMakeLists.txt that give some files of a folder an option of their own.
+_OWN = re.compile(r"^kernels\((\w+) OPTIONS (\S+) FILES ([^)]+)\)", re.MULTILINE)
 _LINK = ("-shared", "-pthread", "-Wl,-s", "-Wl,--gc-sections")
 
 
@@ -68,16 +71,37 @@ def extension(architecture: Architecture, packages: Packages, sources: Path) -> 
     runtime = Path(nanobind.source_dir())
     nanobind_key = digest(nanobind.__version__)
     places = (sources, sources.parent / SHARED)
-    headers = sorted(path for place in places for path in place.rglob("*.h*") if path.is_file())
-    headers_key = digest(nanobind_key, *(path.read_bytes() for path in headers))
+    ours = sorted(path for place in places for path in place.rglob("*.h*") if path.is_file())
+    headers_key = digest(nanobind_key, *(path.read_bytes() for path in ours))
 
     jobs: list[tuple[Path, Sequence[str], str]] = [
         (runtime / "nb_combined.cpp", _NANOBIND, nanobind_key)
     ]
-    jobs += [(source, _KERNEL, headers_key) for source in sorted(sources.rglob("*.cc"))]
+    own = _own_options(sources.parent / "CMakeLists.txt")
+    jobs += [
+        (source, (*_KERNEL, *own.get(f"{source.parent.name}/{source.name}", ())), headers_key)
+        for source in sorted(sources.rglob("*.cc"))
+    ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda job: compiler.compile(*job), jobs))
     return _link(architecture, objects)
+
+
+def headers(packages: Packages) -> Path:
+    """Return the folder where the headers of the guest's Python are unpacked."""
+    debs = packages.headers
+    return build_once(
+        f"headers-{digest(*(deb.name for deb in debs))}", lambda folder: unpack(debs, folder)
+    )
+
+
+def _own_options(build: Path) -> dict[str, tuple[str, ...]]:
+    """Return the options of files that have some of their own, by folder and name."""
+    return {
+        f"{folder}/{name}": (option,)
+        for folder, option, names in _OWN.findall(build.read_text())
+        for name in names.split()
+    }
 
 
 def _is_ours(architecture: Architecture) -> bool:
@@ -87,10 +111,7 @@ def _is_ours(architecture: Architecture) -> bool:
 
 def _compiler(architecture: Architecture, packages: Packages, sources: Path) -> _Compiler:
     version = _run([architecture.compiler, "--version"])
-    debs = packages.headers
-    folder = build_once(
-        f"headers-{digest(*(deb.name for deb in debs))}", lambda folder: unpack(debs, folder)
-    )
+    folder = headers(packages)
     places = (
         folder / "usr/include",  # pyconfig.h is found from here by the name of its architecture
         folder / "usr/include/python3.11",
