@@ -39,6 +39,7 @@ def test_the_public_names_are_these() -> None:
         "region",
         "scale",
         "scale_models",
+        "show",
         "source",
         "state_of",
         "survey",

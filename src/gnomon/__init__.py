@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Command, Cpus, Process, Thread
     from gnomon.sources.registry import source
+    from gnomon.views.show import show
 
 _HOMES = {
     "Command": "gnomon.sources.base",
@@ -64,6 +65,7 @@ _HOMES = {
     "region": "gnomon.instrument.regions",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
+    "show": "gnomon.views.show",
     "source": "gnomon.sources.registry",
     "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
@@ -95,6 +97,7 @@ __all__ = [
     "region",
     "scale",
     "scale_models",
+    "show",
     "source",
     "state_of",
     "survey",

@@ -147,7 +147,7 @@ def test_simulated_and_measured_counts_are_not_compared_unasked() -> None:
 
 
 def test_counts_of_different_sources_are_not_compared_unasked() -> None:
-    with pytest.raises(UsageError, match="counted by perf and B by papi"):
+    with pytest.raises(UsageError, match="counted by host and B by papi"):
         compare_tables(_table([1, 2]), _table([1, 2], origin=Provenance("papi")))
 
 

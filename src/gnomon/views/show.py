@@ -86,9 +86,6 @@ def show(
     """Write a result to a terminal or into a pipe, and its warnings to standard error.
 
     `everything` unfolds what is folded, and shows all rows and all charts.
-
-        >>> import gnomon as gn
-        >>> gn.show(gn.count(["true"], "task-clock"))  # doctest: +SKIP
     """
     from gnomon.views.terminal import screen_of
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from tests.results.cases import survey as cases
 
 from gnomon.analysis.survey.result import SurveyResult
-from gnomon.views.show import page, show
+from gnomon.views.show import blocks, page, show
+from gnomon.views.terminal import Screen, lines
 
 
 def _shown(result: SurveyResult, *, everything: bool = False) -> str:
@@ -24,9 +25,13 @@ def test_a_survey_says_what_was_counted_and_what_matters() -> None:
     assert "from the SIMULATED machine laptop" in text
     assert "105 ms elapsed on average, in runs not slowed down" in text
     assert "1 event-1 accounts for about " in text
-    assert "… 11 more rows: --all shows them" in text
     assert "1 zero: event-35" in text
     assert "laptop (simulated)" in text
+
+
+def test_a_screen_shows_what_matters_most_and_says_how_much_more_there_is() -> None:
+    found = [*lines(blocks(cases.small()), Screen(120))]
+    assert "… 11 more rows: --all shows them" in found
 
 
 def test_all_says_why_an_event_was_folded_away() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -216,9 +217,10 @@ def test_a_matrix_too_wide_for_the_screen_continues_below() -> None:
 
 
 def test_rows_beyond_the_most_are_counted() -> None:
-    found = [*lines([_table(10, most=3)], Screen())]
-    assert found[-1] == "… 7 more rows: --all shows them"
-    assert len([*lines([_table(10, most=3)], Screen(everything=True))]) == 11
+    found = [*lines([_table(10, most=3)], Screen(120))]
+    assert "… 7 more rows: --all shows them" in found
+    assert len([*lines([_table(10, most=3)], Screen(120, everything=True))]) == 11
+    assert len([*lines([_table(10, most=3)], Screen())]) == 11
 
 
 def test_missing_numbers_are_dashes_and_missing_columns_are_not_there() -> None:
@@ -303,6 +305,16 @@ def test_a_picture_drawn_again_takes_the_place_of_the_one_before(
     assert len(drawn) == 2
     first, second = (part.splitlines()[0].replace("\x1b[?25l", "") for part in drawn)
     assert _SGR.sub("", first) == _SGR.sub("", second)
+
+
+@given(st.text())
+def test_the_width_of_a_text_is_the_sum_of_its_characters(text: str) -> None:
+    wide = [
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    ]
+    assert width(text) == sum(wide)
+    assert all(width(chr(code)) == width(f"日{chr(code)}") - 2 for code in range(0x2000, 0x2900))
 
 
 def test_texts_are_cut_by_what_they_take_on_the_screen() -> None:

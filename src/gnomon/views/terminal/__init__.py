@@ -7,6 +7,7 @@ and coloured. Tables, charts, graphs and compositions have modules of their own.
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,11 @@ _SIGNS = {Tone.GOOD: "✓ ", Tone.BAD: "✗ ", Tone.DOUBT: "! "}
 _CLOSE = (Finding, Text, Fold)  # no blank line between two of these
 _PICTURE = 100  # columns of a picture in a pipe
 BOLD, DIM, CHOSEN = "1", "2", "7"
+
+_NARROW = re.compile(
+    "[\x00-\u02ff\u2010-\u2027\u202f-\u205e\u2190-\u22ff\u2500-\u25fc\u2800-\u28ff]*"
+).fullmatch
+"""Matches texts of characters that take one column each, without looking each of them up."""
 
 Span = tuple[str, str]
 """A text and the code of its colour."""
@@ -141,7 +147,7 @@ def screen_of(
 
 def width(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    if text.isascii():
+    if text.isascii() or _NARROW(text):
         return len(text)
     return sum(map(_width, text))
 

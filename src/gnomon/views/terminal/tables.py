@@ -133,7 +133,7 @@ def _strips_of(
 
 def table_lines(block: Table, screen: Screen) -> Iterator[Line]:
     """Yield the lines of a table, and what there was no room for."""
-    most = None if screen.everything else block.most
+    most = None if screen.everything or screen.columns is None else block.most
     shown = block if most is None else replace(block, rows=block.rows[:most])
     found = strips(shown, screen)
     if not found:
