@@ -147,7 +147,7 @@ def test_without_an_output_the_folder_and_the_command_to_go_on_are_named(folder:
 
 
 def test_simulated_latencies_go_on(folder: Path) -> None:
-    words = ("latency", "--on", "ring-4", "-r", "3", "--edges", "3,10:40:10", "--json")
+    words = ("latency", "--on", "ring-4", "-r", "6", "--edges", "3,10:40:10", "--json")
     program = ("--", "workload:random", "size=64KiB")
     whole = as_program(*words, *program)
     assert whole.code == 0, whole.err

@@ -180,7 +180,9 @@ def test_a_survey_from_before_is_shown_and_goes_on_under_the_old_names(tmp_path:
     events = "page-faults,laptop::cycles,laptop::instructions"
     survey(["true"], events, output=path, repeat=2, on="host,laptop", on_progress=on_progress)
     header = path / "header.toml"
-    text = header.read_text().replace('"host, laptop"', '"perf, machine:laptop"')
+    before, _, after = header.read_text().partition("[provenance.campaign]\n")
+    text = before + after[after.index("\n\n") :]  # which they did not have
+    text = text.replace('"host, laptop"', '"perf, machine:laptop"')
     text = text.replace('"host ', '"perf ').replace('"laptop ', '"machine:laptop ')
     text = text.replace('source = "host"', 'source = "perf"')
     header.write_text(text.replace('source = "laptop"', 'source = "machine:laptop"'))
