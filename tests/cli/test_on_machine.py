@@ -274,7 +274,7 @@ def test_two_workloads_are_compared(gnomon: Run) -> None:
         *("--", *rows, "--", *rows, "order=column"),
     ).json
     assert content["simulated"]
-    found = {row["event"]: row for row in content["results"]["events"]}
+    found = {row["event"]: row for row in content["results"]["rows"]}
     assert found["instructions"]["ratio"] == 1
     assert found["cycles"]["ratio"] > 1
 

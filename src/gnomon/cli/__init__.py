@@ -100,7 +100,7 @@ def _run(arguments: list[str]) -> int:
         main_parser().error(f"unknown command '{name}': {_hint(name)}")
     module, parser = load_command(name)
     options = parse_arguments(module, parser, arguments[1:])
-    options.words = arguments
+    options.command_line = arguments
     files = {getattr(options, name, None) for name in ("html", "output")} - {None, "-"}
     with lasting_output() if files else contextlib.nullcontext():
         code: int = module.run(options)

@@ -46,7 +46,7 @@ def campaign_progress(
 ) -> Iterator[OnProgress | None]:
     """Show how many runs are done and how long the rest takes, on a terminal only; notes always."""
     if not bar or options.json or not sys.stderr.isatty():
-        yield lambda progress: _print_note(progress, options.words)
+        yield lambda progress: _print_note(progress, options.command_line)
         return
     from gnomon.views.progress import campaign_bar
 
@@ -54,7 +54,7 @@ def campaign_progress(
 
         def show(progress: Progress) -> None:
             if progress.note:
-                update.note(_worded(progress, options.words))
+                update.note(_worded(progress, options.command_line))
             else:
                 label = progress.task.label if progress.task is not None else ""
                 update(progress.done, progress.total, progress.left, label)
