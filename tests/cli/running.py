@@ -138,6 +138,9 @@ def as_nobody(arguments: Sequence[str]) -> Outcome:
 
 def _become_nobody() -> None:
     # Loaded before the rights are gone, since nobody may not read the files of root's Python.
+    import mmap  # noqa: F401
+    import resource  # noqa: F401
+
     import numpy  # noqa: F401
 
     import gnomon.recording.writer  # noqa: F401
