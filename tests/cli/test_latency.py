@@ -70,6 +70,11 @@ def test_what_gnomon_memory_writes_names_peaks(gnomon: Run, folder: Path) -> Non
     named = gnomon("latency", *words).json["results"]["latencies"]
     assert min(named.values()) > 0
     assert (folder / "here.json").exists()
+    bare = ("bandwidth", "--time", "1ms", "--array", "1MiB", "--threads", "1")
+    assert gnomon("memory", *bare, "-o", "bare.json").code == 0
+    refused = gnomon("latency", "--on", "ring-4", "--latencies", "bare.json", *FEW, "--", *FAR)
+    assert refused.code == 2
+    assert "'bare.json' has no latencies" in refused.err
 
 
 def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> None:
