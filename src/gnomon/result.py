@@ -40,6 +40,7 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "latency": "gnomon.analysis.latency.result",
     "memory": "gnomon.analysis.memory.result",
     "survey": "gnomon.analysis.survey.result",
 }

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 
 from gnomon.analysis.estimate.state import State
-from gnomon.analysis.latency.model import LatencyResult
 from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
 from gnomon.analysis.notify import Bench, InterferenceResult
@@ -16,7 +15,6 @@ from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
-    latency_page,
     locality_page,
     phases_page,
     scale_page,
@@ -34,7 +32,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     Bench: bench_page,
     InterferenceResult: interference_page,
     LocalityResult: locality_page,
-    LatencyResult: latency_page,
     PhasesResult: phases_page,
     Prediction: prediction_page,
     Scaling: scale_page,
