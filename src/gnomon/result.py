@@ -40,6 +40,8 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "latency": "gnomon.analysis.latency.result",
+    "memory": "gnomon.analysis.memory.result",
     "survey": "gnomon.analysis.survey.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

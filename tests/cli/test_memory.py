@@ -31,20 +31,21 @@ def test_all_parts_are_shown(gnomon: Run, folder: Path) -> None:
     shown = gnomon("memory", *BRIEF, "--html", "page.html", "-o", "named.json")
     assert shown.code == 0
     for words in (
-        "latency over size, pages of",
+        "over the size of the memory",
+        "pages of 4 KiB",
         "measured size",
         "reported size",
         "copy-nt",
         "a core alone",
         "never: idle",
-        "read bandwidth from",
+        "read bandwidth from the CPUs",
         "other programs used",
     ):
         assert words in shown.out
     assert "Latency over size" in (folder / "page.html").read_text()
-    named = json.loads((folder / "named.json").read_text())
-    assert named["kind"] == "latencies"
-    assert all(each["ns"] > 0 for each in named["latencies"])
+    kept = json.loads((folder / "named.json").read_text())
+    assert kept["kind"] == "memory"
+    assert all(each["ns"] > 0 for each in kept["latencies"])
 
 
 def test_json_has_the_envelope_and_best_and_median(gnomon: Run) -> None:
@@ -54,9 +55,11 @@ def test_json_has_the_envelope_and_best_and_median(gnomon: Run) -> None:
     assert results["cpus"]
     assert {"average", "others", "steal"} <= set(results["load"])
     for curve in results["curves"]:
-        assert all(point["best"] <= point["median"] for point in curve["points"])
+        times = [point["latency"] for point in curve["points"]]
+        assert all(each["best"] <= each["median"] for each in times)
         assert len(curve["levels"]) == len(curve["breakpoints"]) + 1
-    assert all(row["best"] >= row["median"] > 0 for row in results["bandwidth"])
+    rates = [row["rates"] for row in results["bandwidth"]]
+    assert all(each["best"] >= each["median"] > 0 for each in rates)
     assert {row["stream"] for row in results["bandwidth"]} >= {"read", "copy", "triad", "copy-nt"}
     assert results["kinds"][0]["cycles_per_ns"] > 0
 
@@ -81,7 +84,7 @@ def test_without_huge_pages_the_rest_works_and_the_reason_is_given() -> None:
     assert shown.code == 0
     if int(Path("/proc/sys/vm/nr_hugepages").read_text()) == 0:
         assert "huge pages: " in shown.out
-        assert shown.out.count("latency over size") == 1
+        assert "pages of 2 MiB" not in shown.out
 
 
 def test_a_tight_limit_of_memory_is_kept() -> None:
@@ -139,7 +142,7 @@ def test_latencies_are_not_replaced_unasked(gnomon: Run, folder: Path) -> None:
     [
         (("nonsense",), "unknown part 'nonsense'"),
         (("curve", "--from", "0"), "begin at 4 KiB"),
-        (("curve", "--from", "1MiB", "--to", "64KiB"), "makes no sense"),
+        (("curve", "--from", "1MiB", "--to", "64KiB"), "cannot go from 1 MiB to 64 KiB"),
         (("curve", "--to", "1000TiB"), "64 GiB at most"),
         (("curve", "--to", "64x"), "--to '64x' is not a size"),
         (("curve", "--points", "0"), "1 to 64 points"),
@@ -150,8 +153,7 @@ def test_latencies_are_not_replaced_unasked(gnomon: Run, folder: Path) -> None:
         (("bandwidth", "--threads", ","), "--threads '' is not a whole number"),
         (("bandwidth", "--array", "8"), "4 KiB or more"),
         (("bandwidth", "--time", "0s"), "longer than zero"),
-        (("bandwidth", "cores", "-o", "named.json"), "probe curve or matrix too"),
-        (("curve", "-o", "no/such/folder"), "there is no folder 'no/such' for the latencies"),
+        (("curve", "-o", "no/such/folder"), "there is no folder 'no/such' for the result"),
     ],
 )
 def test_bad_arguments_get_one_sentence(

@@ -36,7 +36,7 @@ def result(counts: dict[int, float]) -> LatencyResult:
         seconds=1.0,
         provenance=Provenance("machine", simulated=True),
         peaks=find_peaks(bins, REFERENCES),
-        references=REFERENCES,
+        latencies=REFERENCES,
     )
 
 

@@ -21,12 +21,16 @@ examples:
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.latency.edges import DEFAULT
+from gnomon.cli import present
 from gnomon.cli.campaigns import add_campaign_options, campaign_options, campaign_progress
-from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_on_option, checked_seed
 from gnomon.errors import UsageError
 
@@ -57,37 +61,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 10s")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument(
-        "--force", action="store_true", help="replace an existing recording or report"
+        "--force", action="store_true", help="replace an existing recording or page"
     )
-    add_html_option(parser)
+    present.add_options(parser)
     parser.set_defaults(argv=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, listen or open, and show; returns the program's exit status."""
-    check_html(options)
+    present.check(options)
     checked_seed(options.seed)
     if options.period is not None and options.period < 1:
-        raise UsageError(f"a period of {options.period} makes no sense: at least 1.")
+        raise UsageError(f"--period must be at least 1, not {options.period}.")
     references = _references(options)
-    from gnomon.views.latency import live_latency
-
-    if options.repeat > 1:
-        result = _result(options, references, None)
-    else:
-        with live_latency(sys.stderr if options.json else sys.stdout, cost=options.cost) as show:
-            result = _result(options, references, None if options.json else show)
-    _show(result, options)
-    from gnomon.views.report.assemble import latency_page
-
-    write_html(options, lambda: latency_page(result))
+    with _live(options) as show:
+        result = _result(options, references, show)
+    notes = []
+    if options.output:
+        name = options.output.removesuffix(".gnomon") + ".gnomon"
+        notes.append(f"recorded; `gnomon latency {name}` shows it again")
+    present.present("latency", options, replace(result, by_cost=options.cost), *notes)
     return result.exit_status or (130 if result.interrupted and options.argv else 0)
+
+
+@contextmanager
+def _live(options: argparse.Namespace) -> Iterator[OnResult | None]:
+    """Yield what shows the histogram while it grows; nothing where there is no screen."""
+    if options.repeat > 1 or present.takes_output(options) or not sys.stdout.isatty():
+        yield None
+        return
+    from gnomon.views.describe.latency import moment
+    from gnomon.views.terminal.live import Redrawn
+
+    with Redrawn(sys.stdout, colour=options.color) as picture:
+
+        def show(result: LatencyResult) -> None:
+            rows = shutil.get_terminal_size().lines
+            picture.draw(moment(replace(result, by_cost=options.cost), rows))
+
+        yield show
+        picture.draw(())
 
 
 def _references(options: argparse.Namespace) -> Sequence[Reference] | None:
     if options.latencies is None:
         return None
-    from gnomon.analysis.latency.references import read_references
+    from gnomon.analysis.latency.peaks import read_references
 
     return read_references(options.latencies)
 
@@ -166,7 +185,7 @@ def _target(options: argparse.Namespace) -> Target:
 
     command = None
     if options.argv:
-        command = Command(tuple(options.argv), stdout=2 if options.json else None)
+        command = Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)
     if options.all_cpus:
         if options.pid is not None:
             raise UsageError("-p follows a process and -a all CPUs: choose one.")
@@ -175,7 +194,7 @@ def _target(options: argparse.Namespace) -> Target:
         return Cpus(None, command)
     if options.pid is not None:
         if command is not None:
-            raise UsageError("-p measures a running process: leave the command away.")
+            raise UsageError("-p measures a running process: omit the command.")
         return Process(options.pid)
     if command is None:
         raise UsageError(
@@ -183,28 +202,3 @@ def _target(options: argparse.Namespace) -> Target:
             "or a recording."
         )
     return command
-
-
-def _show(result: LatencyResult, options: argparse.Namespace) -> None:
-    from gnomon.views.latency import latency_as_json, print_latency
-
-    if options.json:
-        from gnomon.views.envelope import envelope
-
-        origin = result.provenance
-        print(
-            envelope(
-                "latency",
-                latency_as_json(result),
-                source=origin.source,
-                simulated=origin.simulated,
-                warnings=result.warnings,
-            )
-        )
-        return
-    print_latency(result, sys.stdout, cost=options.cost)
-    for text in result.warnings:
-        print(f"warning: {text}", file=sys.stderr)
-    if options.output:
-        name = options.output.removesuffix(".gnomon") + ".gnomon"
-        print(f"\n  recorded; `gnomon latency {name}` shows it again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,8 +15,17 @@ if TYPE_CHECKING:
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on stderr, on a terminal only, and yield a function that moves it on by one."""
+    with steps_bar(what) as show:
+        show(0, total)
+        done = itertools.count(1)
+        yield lambda: show(next(done), total)
+
+
+@contextmanager
+def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr, on a terminal only, and yield what sets it: steps done, all steps."""
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield lambda _done, _total: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -28,8 +38,8 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 class CampaignBar:

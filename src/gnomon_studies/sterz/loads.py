@@ -93,7 +93,7 @@ def peak_rows(result: LatencyResult) -> Iterator[Row]:
 
 def memory_loads(result: LatencyResult) -> tuple[float, float]:
     """Return how many loads local and remote memory have answered, apart by latency."""
-    known = {each.name: each.cycles for each in result.references}
+    known = {each.name: each.cycles for each in result.latencies}
     between = (known[LOCAL] + known[REMOTE]) / 2
     slower = (known["L3"] + known[LOCAL]) / 2
     near = sum(each.monotone for each in result.bins if slower <= each.low < between)
@@ -106,9 +106,9 @@ def _place(peak: Peak) -> str:
 
 def _distance(peak: Peak) -> float:
     """Return how many cycles a peak's bin is away from the latency that has given it its name."""
-    assert peak.reference is not None
+    assert peak.measured is not None
     high = peak.low if peak.high is None else peak.high
-    return max(peak.low - peak.reference, peak.reference - high, 0.0)
+    return max(peak.low - peak.measured, peak.measured - high, 0.0)
 
 
 def error_rows(seed: int) -> Iterator[Row]:

@@ -7,12 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from gnomon.analysis.latency.run import LoadSample
 
 from gnomon.analysis.latency import Mode, latency, latency_of
-from gnomon.analysis.latency.model import LatencyBin, LatencyResult, Peak, Reference
-from gnomon.analysis.latency.peaks import find_peaks
-from gnomon.analysis.latency.references import chased, read_references, references_of
-from gnomon.analysis.latency.samples import LoadSample, sample_histogram
+from gnomon.analysis.latency.bins import sample_histogram
+from gnomon.analysis.latency.peaks import chased, find_peaks, read_references, references_of
+from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Peak, Reference
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.description import load_machine
 from gnomon.sources.base import Command
@@ -72,6 +72,7 @@ def test_peaks_have_the_names_of_references() -> None:
     )
     assert [(peak.low, peak.name) for peak in found] == [(20, "near"), (50, "far")]
     assert found[0].share == pytest.approx(105 / 135)
+    assert (found[0].begins, found[0].ends) == (20, 40)  # its valleys are empty
 
 
 def test_shoulders_are_no_peaks_and_bins_that_may_be_empty_are_none() -> None:
@@ -181,7 +182,7 @@ def test_remote_memory_is_one_hop_away_on_a_fully_connected_machine() -> None:
     result = latency(FAR, EDGES, on=MachineSource("haswell-ex-4s"))
     named = highest(result)
     assert (named["local memory"].low, named["memory one hop away"].low) == (190, 290)
-    assert not any("two hops" in each.name for each in result.references)
+    assert not any("two hops" in each.name for each in result.latencies)
     # Three of four pages are remote.
     three = 3 * named["local memory"].count
     assert named["memory one hop away"].count == pytest.approx(three, rel=0.25)

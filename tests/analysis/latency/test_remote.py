@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 
-from gnomon.analysis.latency import LatencyResult
 from gnomon.analysis.latency.remote import watch_probe
+from gnomon.analysis.latency.result import LatencyResult
 from gnomon.sources.remote.probe import Probe, Simulated
 from gnomon.sources.remote.viewer import Viewer
-from gnomon.views.latency import latency_lines
+from gnomon.views.describe.latency import moment
+from gnomon.views.terminal import lines
 
 TOKEN = b"a token that is long enough"
 
@@ -31,4 +32,4 @@ def test_while_a_probe_is_lost_it_is_said_and_what_came_before_is_kept() -> None
     assert any("given up" in text for text in result.warnings)
     assert not any("looked for again" in text for text in result.warnings)
     assert result.readings >= shown[0].readings > 0
-    assert latency_lines(result)[0].startswith("SIMULATED made-up loads")
+    assert next(lines(moment(result, 24))).startswith("SIMULATED made-up loads")

@@ -9,8 +9,8 @@ import pytest
 import gnomon as gn
 from gnomon.analysis.memory import measure
 from gnomon.analysis.memory.measure import measure_memory
-from gnomon.analysis.memory.model import MemoryResult, Part
 from gnomon.analysis.memory.plan import Plan, Request, plan_probes
+from gnomon.analysis.memory.result import MemoryResult, Part
 from gnomon.errors import GnomonError, NotPermittedError
 from gnomon.stress.cores import Cpus
 from gnomon.stress.memory import Buffer
@@ -35,16 +35,17 @@ def brief(*parts: Part) -> Plan:
 
 
 def test_all_parts_in_python() -> None:
-    steps: list[int] = []
+    steps: list[tuple[int, int]] = []
     plan = brief(*Part)
-    result = measure_memory(plan, lambda: steps.append(1))
-    assert len(steps) == plan.steps
-    assert result.clock > 0
+    result = measure_memory(plan, lambda done, total: steps.append((done, total)))
+    assert steps == [(done, plan.steps) for done in range(1, plan.steps + 1)]
+    assert result.cycles_per_ns > 0
     for curve in result.curves:
         assert [point.size for point in curve.points] == sorted(
             point.size for point in curve.points
         )
-        assert len(curve.names) == len(curve.plateaus.levels)
+        assert len(curve.levels) == len(curve.breakpoints) + 1
+        assert all(level.name for level in curve.levels)
     assert {row.stream for row in result.bandwidth} == {
         "read",
         "copy",
@@ -52,10 +53,10 @@ def test_all_parts_in_python() -> None:
         "copy-nt",
         "triad-nt",
     }
-    assert all(row.rates.most >= row.rates.median > 0 for row in result.bandwidth)
-    assert all(kind.near.least <= kind.memory.median for kind in result.kinds)
+    assert all(row.rates.best >= row.rates.median > 0 for row in result.bandwidth)
+    assert all(kind.first_cache.best <= kind.memory.median for kind in result.kinds)
     assert result.loaded[0].duty == 0
-    assert all(pair.latency.least > 0 and pair.rates.most > 0 for pair in result.matrix)
+    assert all(pair.latency.best > 0 and pair.bandwidth.best > 0 for pair in result.matrix)
     assert len(result.cores) == len(CPUS[:2]) // 2
 
 
@@ -67,11 +68,11 @@ def test_placement_is_confirmed_by_the_kernel() -> None:
 
 
 def test_parts_that_are_not_asked_for_are_empty() -> None:
-    result = gn.memory("bandwidth", threads=[1], array="1MiB", seconds=0.01)
+    result = gn.memory("bandwidth", threads=[1], array="1MiB", time="10ms")
     assert isinstance(result, MemoryResult)
     assert result.bandwidth
     assert not (result.curves or result.cores or result.loaded or result.matrix)
-    assert "<table>" in result._repr_html_()
+    assert "<table" in result._repr_html_()
 
 
 @two_cpus
@@ -80,12 +81,12 @@ def test_threads_of_one_core_are_compared(monkeypatch: pytest.MonkeyPatch) -> No
     both = tuple(CPUS[:2])
     siblings = tuple(replace(cpu, siblings=both) for cpu in plan.cpus.cpus)
     result = measure_memory(replace(plan, cpus=Cpus(siblings)))
-    (core,) = result.shared
+    (core,) = result.shared_cores
     assert core.cpus == both
     assert result.siblings == (both,)
-    assert core.one.most > 0
-    assert core.all.most > 0
-    assert core.beside.least > 0
+    assert core.one_reads.best > 0
+    assert core.all_read.best > 0
+    assert core.first_cache_beside.best > 0
 
 
 def test_a_container_that_forbids_placement_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:

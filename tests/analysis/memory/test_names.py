@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gnomon.analysis.memory.model import CurvePoint, LatencyCurve
 from gnomon.analysis.memory.names import (
     measured_caches,
     name_levels,
     named_latencies,
     notes_on_caches,
 )
-from gnomon.analysis.memory.plateaus import Level, Plateaus, Ramp
+from gnomon.analysis.memory.plateaus import Plateaus
+from gnomon.analysis.memory.result import CurvePoint, LatencyCurve, Level, Ramp, Times
 from gnomon.stress.cores import Cache
-from gnomon.stress.samples import Samples
 
 KIB, MIB = 1 << 10, 1 << 20
 CACHES = (
@@ -35,8 +36,10 @@ def plateaus(*ramps: tuple[int, float], first: float = 1.0, last: int = 256 * MI
 
 def curve(found: Plateaus) -> LatencyCurve:
     """Return a curve that has been divided so."""
-    points = tuple(CurvePoint(level.first, Samples.of([level.latency])) for level in found.levels)
-    return LatencyCurve(4096, points, found, name_levels(found, CACHES))
+    points = tuple(CurvePoint(level.first, Times((level.latency,))) for level in found.levels)
+    names = name_levels(found, CACHES)
+    levels = tuple(replace(each, name=n) for each, n in zip(found.levels, names, strict=True))
+    return LatencyCurve(4096, points, levels, found.ramps)
 
 
 def test_caches_are_named_by_their_sizes() -> None:

@@ -48,13 +48,13 @@ def measured() -> dict[str, Any]:
 
 def matrix() -> dict[str, Any]:
     """What `gnomon memory matrix` finds between nodes, and whether pages were proven there."""
-    result = gn.memory("matrix", array="1MiB", seconds=0.001)
+    result = gn.memory("matrix", array="1MiB", time="1ms")
     return {
         "pairs": [
             {
                 "way": [pair.cpus, pair.memory],
                 "verified": pair.verified,
-                "measured": pair.latency.least > 0 and pair.rates.most > 0,
+                "measured": pair.latency.best > 0 and pair.bandwidth.best > 0,
             }
             for pair in result.matrix
         ],

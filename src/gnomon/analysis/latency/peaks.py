@@ -1,18 +1,33 @@
-"""Where loads gather in a histogram, and what these places are."""
+"""Where loads gather in a histogram, and the latencies by which these places are named.
+
+On a simulated machine pointers are followed through each level of its caches and through the
+memory of each of its nodes. For a host a file of a measurement tells them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.latency.model import LatencyBin, Peak, Reference
+from gnomon.analysis.latency.result import LatencyBin, Peak, Reference
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.machines.machine import Machine
 
 LEAST_SHARE = 0.005
 """A peak has at least this share of all loads."""
 
 _NEAR = 0.12  # how far a peak may be from a reference, as a share of it
 _VALLEY = 0.6  # two peaks are apart when the least between them is below this share of the lower
+_ROUNDS = 4
+_TIMES = 8
+_BEYOND = 4 << 20  # bytes of memory that no cache has seen yet, in more pages than are translated
+_HOPS = {0: "local memory", 1: "memory one hop away", 2: "memory two hops away"}
 
 
 def find_peaks(
@@ -77,12 +92,16 @@ def _peak(
     last = last if density[last] >= density[top] or last == top else last - 1
     own = bins[first : last + 1]
     count = sum(each.monotone for each in own)
+    there = [each for each in own if each.monotone > 0]
     return Peak(
         bins[top].low,
         bins[top].high,
+        there[0].low,
+        there[-1].high,
         bins[top].middle,
         count,
         count / total,
+        sum(each.cost for each in own),
     )
 
 
@@ -95,7 +114,7 @@ def _named(peak: Peak, references: Sequence[Reference]) -> Peak:
     if not near or (peak.high is None and len(near) > 1):
         return peak
     nearest = min(near, key=lambda each: _distance(peak, each.cycles))
-    return replace(peak, name=nearest.name, reference=nearest.cycles)
+    return replace(peak, name=nearest.name, measured=nearest.cycles)
 
 
 def _distance(peak: Peak, cycles: float) -> float:
@@ -105,3 +124,82 @@ def _distance(peak: Peak, cycles: float) -> float:
     if peak.high is not None and cycles >= peak.high:
         return log(cycles / peak.high)
     return 0.0
+
+
+# ---- measured latencies ---------------------------------------------------------------------
+
+
+def chased(machine: Machine, *, seed: int = 1) -> tuple[Reference, ...]:
+    """Return what following pointers shows on a simulated machine, from its first core."""
+    found = []
+    smaller = 0
+    for number, cache in enumerate(machine.levels, 1):
+        size = (smaller + cache.size) // 2
+        if smaller:
+            size = min(size, _TIMES * smaller)  # enough to miss the level below nearly always
+        once, more = (_cycles(machine, size, rounds, 0, seed) for rounds in (1, 1 + _ROUNDS))
+        steps = _ROUNDS * (size // cache.line)
+        found.append(Reference(f"L{number}", (more - once) / steps))
+        smaller = cache.size
+    by_hops: dict[int, list[float]] = {}
+    routes = machine.routes()
+    steps = _BEYOND // machine.levels[-1].line
+    for node, described in enumerate(machine.nodes):
+        if described.memory is not None:
+            cycles = _cycles(machine, _BEYOND, 1, node, seed) / steps
+            by_hops.setdefault(len(routes[machine.core_nodes[0], node]), []).append(cycles)
+    for hops, latencies in sorted(by_hops.items()):
+        name = _HOPS.get(hops, f"memory {hops} hops away")
+        found.append(Reference(name, sum(latencies) / len(latencies)))
+    return tuple(found)
+
+
+def _cycles(machine: Machine, size: int, rounds: int, node: int, seed: int) -> float:
+    """Return how many cycles it takes to follow all pointers in so much memory of a node."""
+    from gnomon.machines.execution import Execution
+    from gnomon.machines.workloads import build
+
+    parameters = {
+        "size": str(size),
+        "spacing": str(machine.levels[-1].line),
+        "iterations": str(rounds),
+        "placement": f"bind:{node}",
+        "cpus": "0",
+    }
+    with Execution(machine, build("chase", parameters, seed=seed), seed=seed) as execution:
+        execution.advance()
+        return execution.now_ns * machine.core.clock_ghz
+
+
+def read_references(path: str) -> tuple[Reference, ...]:
+    """Return the latencies in a JSON file: names with cycles, by themselves or as `latencies`.
+
+    What `gnomon memory -o` writes is understood, as is what `gnomon ... --json` prints: the names
+    are then looked for in its results.
+    """
+    try:
+        content: Any = json.loads(Path(path).read_text("utf-8"))
+    except ValueError:
+        raise UsageError(
+            f"'{path}' is no JSON: give names with cycles, as in {{\"L1\": 4}}."
+        ) from None
+    for key in ("results", "latencies"):
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping | list):
+            content = content[key]
+    if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
+        content = {str(row.get("name")): row.get("cycles") for row in content}
+    return references_of(content, path)
+
+
+def references_of(content: Any, where: str = "latencies") -> tuple[Reference, ...]:
+    """Return a mapping of names to cycles as references."""
+    usable = isinstance(content, Mapping) and content
+    if not usable or not all(
+        isinstance(cycles, int | float) and not isinstance(cycles, bool) and cycles > 0
+        for cycles in content.values()
+    ):
+        raise UsageError(
+            f"'{where}' has no latencies: give names with cycles above zero, as in "
+            '{"L1": 4, "local memory": 230}.'
+        )
+    return tuple(Reference(str(name), float(cycles)) for name, cycles in content.items())

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.latency import LatencyResult, OnResult, _Watcher, result_of
-from gnomon.analysis.latency.measure import Measured
-from gnomon.analysis.latency.model import Mode, Reference, Slice
+from gnomon.analysis.latency.measuring import OnResult, Watcher
+from gnomon.analysis.latency.recorded import result_of
+from gnomon.analysis.latency.result import LatencyResult, Mode, Reference
+from gnomon.analysis.latency.run import Measured, Slice
 from gnomon.errors import GnomonError
 from gnomon.measure.run import Stopper
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
@@ -49,7 +50,7 @@ def watch_probe(
             so_far.warnings.append("the probe is lost: it is looked for again")
         return _result(viewer, so_far, references)
 
-    watcher = _Watcher(shown, on_result)
+    watcher = Watcher(shown, on_result)
     with ExitStack() as stack, Stopper().installed() as stopper:
 
         def over() -> bool:

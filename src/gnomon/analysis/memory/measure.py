@@ -6,35 +6,55 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from itertools import pairwise
 
-from gnomon.analysis.memory.model import (
-    Bandwidth,
-    CoreKind,
-    CorePair,
-    CurvePoint,
-    LatencyCurve,
-    MeasuredCache,
-    MemoryResult,
-    NodePair,
-    Part,
-    SharedCore,
-    UnderLoad,
-)
 from gnomon.analysis.memory.names import (
     measured_caches,
     name_levels,
     named_latencies,
     notes_on_caches,
 )
-from gnomon.analysis.memory.plan import DUTIES, HUGE_PAGE, SMALL_PAGE, Plan
+from gnomon.analysis.memory.plan import (
+    DUTIES,
+    HUGE_PAGE,
+    POINTS,
+    SECONDS,
+    SMALL_PAGE,
+    SMALLEST,
+    Plan,
+    Request,
+    pages_of,
+    parts_of,
+    plan_probes,
+)
 from gnomon.analysis.memory.plateaus import find_plateaus
+from gnomon.analysis.memory.result import (
+    Access,
+    Bandwidth,
+    CoreClass,
+    CoreKind,
+    CorePair,
+    CurvePoint,
+    LatencyCurve,
+    Load,
+    MemoryResult,
+    Node,
+    NodePair,
+    Part,
+    Rates,
+    SharedCore,
+    Times,
+    UnderLoad,
+)
 from gnomon.errors import GnomonError, NotPermittedError
+from gnomon.recording.contents import Provenance
+from gnomon.stress import nodes
 from gnomon.stress.chase import Chase, core_clock, core_to_core, page_size
 from gnomon.stress.memory import Buffer
 from gnomon.stress.samples import LoadWatch, Samples
 from gnomon.stress.streams import STAGGER, Lane, Stream, stream_rounds
-from gnomon.units import utc_now
+from gnomon.units import parse_duration, parse_size
 
 REFINED_RISE = 1.3
 """Between sizes whose latencies differ by this factor, more sizes are measured."""
@@ -47,16 +67,52 @@ _NEAR_SIZE = 16 << 10  # within any first cache
 _SLICE = 0.25  # s that streams go on at a time: only between them can a user interrupt
 _BUSY = 0.25  # CPUs used by others that are worth a warning
 
-Advance = Callable[[], None]
+Progress = Callable[[int, int], None]
+"""Is told after each step how many are done, and how many there are."""
 
 
-def measure_memory(plan: Plan, advance: Advance = lambda: None) -> MemoryResult:
-    """Do what is planned; `advance` is called after each step."""
+def memory(
+    *parts: str,
+    smallest: int | str = SMALLEST,
+    largest: int | str | None = None,
+    points: int = POINTS,
+    pages: str = "both",
+    cpus: Sequence[int] = (),
+    threads: Sequence[int] = (),
+    array: int | str | None = None,
+    time: float | str = SECONDS,
+    on_progress: Progress | None = None,
+) -> MemoryResult:
+    """Probe this host's memory: all of it, or the parts named, as `gnomon memory` does.
+
+    Parts are `curve`, `bandwidth`, `cores`, `loaded` and `matrix`. Sizes are bytes, or texts such
+    as "64MiB"; `time` is seconds, or a text such as "1s". Nothing else should run meanwhile.
+    """
+    request = Request(
+        parts=parts_of(parts),
+        smallest=parse_size(smallest, "smallest") if isinstance(smallest, str) else smallest,
+        largest=_size(largest, "largest"),
+        points=points,
+        pages=pages_of(pages),
+        cpus=tuple(cpus),
+        threads=tuple(threads),
+        array=_size(array, "array"),
+        seconds=parse_duration(time, "time") / 1e9 if isinstance(time, str) else time,
+    )
+    return measure_memory(plan_probes(request), on_progress)
+
+
+def _size(size: int | str | None, what: str) -> int | None:
+    return parse_size(size, what) if isinstance(size, str) else size
+
+
+def measure_memory(plan: Plan, on_progress: Progress | None = None) -> MemoryResult:
+    """Do what is planned."""
     # Before memory is taken: under a tight limit, a library that finds none ends the process.
     import numpy as np  # noqa: F401
 
     try:
-        return _Probe(plan, advance).run()
+        return _Probe(plan, on_progress).run()
     except OSError as error:
         if error.filename is not None:
             raise
@@ -69,9 +125,10 @@ def measure_memory(plan: Plan, advance: Advance = lambda: None) -> MemoryResult:
 class _Probe:
     """One run of all probes; collects what is to be said beside numbers."""
 
-    def __init__(self, plan: Plan, advance: Advance) -> None:
+    def __init__(self, plan: Plan, on_progress: Progress | None) -> None:
         self._plan = plan
-        self._advance = advance
+        self._on_progress = on_progress
+        self._done = 0
         self._notes: list[str] = list(plan.notes)
         self._warnings: list[str] = []
         self._caches = plan.cpus[plan.cpu].caches
@@ -95,34 +152,35 @@ class _Probe:
             self._warnings.append(
                 f"this machine was not quiet ({load}): trust the best values, and measure again."
             )
-        measured: tuple[MeasuredCache, ...] = ()
-        if main is not None:
-            measured = measured_caches(main, self._caches)
-            self._notes += notes_on_caches(measured)
+        caches = () if main is None else measured_caches(main, self._caches)
+        self._notes += notes_on_caches(caches)
         return MemoryResult(
-            _machine(),
-            clock,
-            plan.cpu,
-            plan.order,
-            _siblings(plan),
-            plan.cpus.classes,
-            self._caches,
-            plan.nodes,
-            curves,
-            measured,
-            bandwidth,
-            cores,
-            kinds,
-            shared,
-            loaded,
-            matrix,
-            named_latencies(main, matrix, clock),
-            load,
-            self._pages_confirmed,
-            utc_now(),
-            tuple(dict.fromkeys(self._notes)),
-            tuple(dict.fromkeys(self._warnings)),
+            cpu=plan.cpu,
+            cycles_per_ns=clock,
+            cpus=plan.order,
+            siblings=_siblings(plan),
+            classes=tuple(CoreClass(each.name, each.cpus) for each in plan.cpus.classes),
+            nodes=tuple(_node(each) for each in plan.nodes.nodes),
+            curves=curves,
+            caches=caches,
+            bandwidth=bandwidth,
+            cores=cores,
+            kinds=kinds,
+            shared_cores=shared,
+            loaded=loaded,
+            matrix=matrix,
+            latencies=named_latencies(main, matrix, clock),
+            load=Load(load.average, load.others, load.steal),
+            pages_confirmed=self._pages_confirmed,
+            notes=tuple(dict.fromkeys(self._notes)),
+            provenance=_provenance(),
+            warnings=tuple(dict.fromkeys(self._warnings)),
         )
+
+    def _advance(self) -> None:
+        self._done += 1
+        if self._on_progress is not None:
+            self._on_progress(self._done, self._plan.steps)
 
     def _curves(self) -> Iterator[LatencyCurve]:
         plan = self._plan
@@ -156,11 +214,12 @@ class _Probe:
                     measure(size)
         sizes = sorted(points)
         found = find_plateaus(sizes, [points[size].least for size in sizes])
+        names = name_levels(found, self._caches)
         return LatencyCurve(
             page,
-            tuple(CurvePoint(size, points[size]) for size in sizes),
-            found,
-            name_levels(found, self._caches),
+            tuple(CurvePoint(size, _times(points[size])) for size in sizes),
+            tuple(replace(each, name=n) for each, n in zip(found.levels, names, strict=True)),
+            found.ramps,
         )
 
     @property
@@ -177,7 +236,7 @@ class _Probe:
                     yield Bandwidth(stream, cpus, self._rates(stream, lanes))
                     self._advance()
 
-    def _rates(self, stream: Stream, lanes: Sequence[Lane]) -> Samples:
+    def _rates(self, stream: Stream, lanes: Sequence[Lane]) -> Rates:
         left = self._plan.request.seconds
         rates: list[float] = []
         while left > 0 and len(rates) < _ROUNDS:
@@ -186,7 +245,7 @@ class _Probe:
             found = stream_rounds(stream, lanes, rounds=rounds, seconds=min(left, _SLICE))
             rates.extend(found.tolist())
             left -= time.monotonic() - begin
-        return Samples.of(rates)
+        return Rates(tuple(rates))
 
     def _lanes(self, stack: ExitStack, cpus: Sequence[int], arrays: int) -> list[Lane]:
         """Divide arrays between CPUs; each has its part on its own node."""
@@ -211,7 +270,7 @@ class _Probe:
     def _cores(self) -> Iterator[CorePair]:
         for first, second in self._plan.pairs:
             relation = self._plan.cpus.relation(first, second)
-            yield CorePair(first, second, relation, core_to_core(first, second))
+            yield CorePair(first, second, relation, _times(core_to_core(first, second)))
             self._advance()
 
     def _kinds(self) -> Iterator[CoreKind]:
@@ -226,8 +285,8 @@ class _Probe:
                     kind.name,
                     cpu,
                     core_clock(cpu),
-                    Chase(near, line=self._line).samples(cpu),
-                    Chase(memory, line=self._line).samples(cpu),
+                    _times(Chase(near, line=self._line).samples(cpu)),
+                    _times(Chase(memory, line=self._line).samples(cpu)),
                     self._rates(Stream.READ, lanes),
                 )
             self._advance()
@@ -242,8 +301,8 @@ class _Probe:
                     cpus,
                     self._rates(Stream.READ, alone),
                     self._rates(Stream.READ, together),
-                    chase.samples(cpus[0]),
-                    chase.loaded(together[1:], cpu=cpus[0]).latency,
+                    _times(chase.samples(cpus[0])),
+                    _times(chase.loaded(together[1:], cpu=cpus[0]).latency),
                 )
             self._advance()
 
@@ -254,13 +313,13 @@ class _Probe:
         with ExitStack() as stack:
             buffer = stack.enter_context(self._buffer(plan.array, plan.node))
             chase = Chase(buffer, line=self._line)
-            yield UnderLoad(0.0, chase.samples(plan.cpu), 0.0)
+            yield UnderLoad(0.0, _times(chase.samples(plan.cpu)), 0.0)
             self._advance()
             lanes = self._lanes(stack, others, 1) if others else []
             for duty in DUTIES:
                 if lanes:
                     found = chase.loaded(lanes, Stream.READ, duty=duty, cpu=plan.cpu)
-                    yield UnderLoad(duty, found.latency, found.bandwidth)
+                    yield UnderLoad(duty, _times(found.latency), found.bandwidth)
                 self._advance()
 
     def _matrix(self) -> Iterator[NodePair]:
@@ -276,7 +335,7 @@ class _Probe:
         cpus = [cpu for cpu in plan.order if plan.nodes.of_cpu(cpu) == source]
         size = max(min(plan.array, plan.nodes[target].free // 4), 1 << 20)
         with self._buffer(size, target) as buffer:
-            latency = Chase(buffer, line=self._line).samples(cpus[0])
+            latency = _times(Chase(buffer, line=self._line).samples(cpus[0]))
             each = buffer.size // len(cpus) // 64 * 64
             lanes = [
                 Lane(buffer, size=each, offset=at * each, cpu=cpu) for at, cpu in enumerate(cpus)
@@ -341,7 +400,19 @@ def _siblings(plan: Plan) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def _machine() -> str:
-    from gnomon.sources.host import Host
+def _node(node: nodes.Node) -> Node:
+    told = node.access
+    access = None if told is None else Access(**asdict(told))
+    return Node(node.number, node.cpus, node.memory, node.free, node.distances, access)
 
-    return Host().cpu_model
+
+def _times(samples: Samples) -> Times:
+    return Times(samples.values)
+
+
+def _provenance() -> Provenance:
+    from gnomon.sources.base import Thread
+    from gnomon.sources.host import Host
+    from gnomon.sources.origin import host_provenance
+
+    return replace(host_provenance("host", Host(), Thread(0)), target="memory of this host")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
-from gnomon.analysis.memory.model import LatencyCurve, MeasuredCache, NamedLatency, NodePair
 from gnomon.analysis.memory.plateaus import Plateaus
+from gnomon.analysis.memory.result import LatencyCurve, MeasuredCache, NamedLatency, NodePair
 from gnomon.stress.cores import Cache
 from gnomon.units import format_bytes
 
@@ -81,13 +81,11 @@ def measured_caches(curve: LatencyCurve, caches: Sequence[Cache]) -> tuple[Measu
     """Return every cache that was found or is reported, smallest first."""
     reported = {f"L{cache.level}": cache.size for cache in caches}
     found = [
-        MeasuredCache(name, ramp.size, ramp.begins, reported.get(name), level.latency)
-        for name, ramp, level in zip(
-            curve.names, curve.plateaus.ramps, curve.plateaus.levels, strict=False
-        )
+        MeasuredCache(level.name, ramp.size, ramp.begins, reported.get(level.name), level.latency)
+        for ramp, level in zip(curve.breakpoints, curve.levels, strict=False)
     ]
     names = {each.name for each in found}
-    last = dict(zip(curve.names, curve.plateaus.levels, strict=True))
+    last = {level.name: level for level in curve.levels}
     found += [
         MeasuredCache(name, None, None, size, last[name].latency if name in last else None)
         for name, size in reported.items()
@@ -114,14 +112,13 @@ def named_latencies(
     found = []
     if curve is not None:
         found += [
-            NamedLatency(name, level.latency, level.latency * clock)
-            for name, level in zip(curve.names, curve.plateaus.levels, strict=True)
+            NamedLatency(level.name, level.latency, level.latency * clock) for level in curve.levels
         ]
     if len({pair.memory for pair in matrix} | {pair.cpus for pair in matrix}) > 1:
         for pair in matrix:
-            ns = pair.latency.least
+            ns = pair.latency.best
             found.append(NamedLatency(f"node {pair.cpus}->{pair.memory}", ns, ns * clock))
     elif curve is None and matrix:
-        ns = matrix[0].latency.least
+        ns = matrix[0].latency.best
         found.append(NamedLatency(MEMORY, ns, ns * clock))
     return tuple(found)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gnomon.analysis.memory.model import Part
+from gnomon.analysis.memory.result import Part
 from gnomon.errors import GnomonError, UsageError
 from gnomon.stress.cores import Cpus, read_cpus
 from gnomon.stress.memory import free_memory
@@ -17,7 +17,7 @@ from gnomon.units import format_bytes
 
 SMALLEST, LARGEST = 16 << 10, 256 << 20
 POINTS = 4
-"""Sizes an octave."""
+"""Sizes per octave."""
 SECONDS = 0.2
 """Of a stream and a number of threads."""
 SMALL_PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -106,10 +106,28 @@ class Plan:
         return sum(steps[part] for part in self.parts)
 
 
+def parts_of(names: Sequence[str]) -> tuple[Part, ...]:
+    """Return parts by their names, in the order of probing; all of them where none is named."""
+    known = {str(part): part for part in Part}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown part '{name}': choose from {', '.join(known)}.")
+    chosen = {known[name] for name in names}
+    return tuple(part for part in Part if not chosen or part in chosen)
+
+
+def pages_of(name: str) -> tuple[int, ...]:
+    """Return the sizes of pages of the curve by a word; none means both."""
+    known = {"small": (SMALL_PAGE,), "huge": (HUGE_PAGE,), "both": ()}
+    if name not in known:
+        raise UsageError(f"unknown pages '{name}': choose from {', '.join(known)}.")
+    return known[name]
+
+
 def plan_probes(request: Request) -> Plan:
     """Choose what was not said; raises an error for what cannot be."""
     if not request.seconds > 0:
-        raise UsageError("streams need a time that is longer than zero.")
+        raise UsageError("the time of a stream must be longer than zero.")
     usable = usable_cpus()
     unknown = sorted(set(request.cpus) - usable)
     if unknown:
@@ -152,12 +170,12 @@ def curve_sizes(smallest: int, largest: int, points: int) -> tuple[int, ...]:
     """Return sizes at equal distances on a logarithmic scale, both ends among them."""
     if not _LEAST_SIZE <= smallest < largest <= _MOST_SIZE:
         raise UsageError(
-            f"a curve from {format_bytes(smallest)} to {format_bytes(largest)} makes no sense: "
+            f"a curve cannot go from {format_bytes(smallest)} to {format_bytes(largest)}: "
             f"begin at {format_bytes(_LEAST_SIZE)} or more, and end at more than that, "
             f"{format_bytes(_MOST_SIZE)} at most."
         )
     if not 1 <= points <= _MOST_POINTS:
-        raise UsageError(f"a curve has 1 to {_MOST_POINTS} points an octave, not {points}.")
+        raise UsageError(f"a curve has 1 to {_MOST_POINTS} points per octave, not {points}.")
     steps = max(2, round(points * math.log2(largest / smallest)))
     found = (smallest * (largest / smallest) ** (step / steps) for step in range(steps + 1))
     # A multiple of 256 keeps all colours of lines equally long.

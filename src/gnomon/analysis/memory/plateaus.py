@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.memory.result import Level, Ramp
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,24 +28,6 @@ LEAST_RISE = 1.4
 LEAST_OCTAVES = 0.75
 """A level is flat over this much of the sizes at least (both ends may be cut off)."""
 _NOISE = 0.08  # of log2(latency): what is not worth another level
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A flat piece of the curve."""
-
-    latency: float  # ns
-    first: int  # the least size on it, bytes
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ramp:
-    """The way from one level to the next: at `size` half of the loads miss the faster one."""
-
-    size: int  # bytes
-    begins: int
-    ends: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from gnomon.views.report.topology import topology_sections
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.state import State
-    from gnomon.analysis.latency.model import LatencyResult
     from gnomon.analysis.locality.model import LocalityResult
     from gnomon.analysis.phases.model import PhasesResult
     from gnomon.analysis.scaling.result import Scaling
@@ -47,14 +46,6 @@ def locality_page(result: LocalityResult) -> Page:
     origins = () if result.provenance is None else (result.provenance,)
     title = f"Locality of {result.origin.what}"
     return page_of(title, locality_sections(result), origins, result.warnings)
-
-
-def latency_page(result: LatencyResult) -> Page:
-    """Return the report of latencies."""
-    from gnomon.views.report.latency import latency_sections
-
-    title = f"Latency of loads of {command_text(result.provenance)}"
-    return page_of(title, latency_sections(result), (result.provenance,), result.warnings)
 
 
 def state_page(result: State) -> Page:
@@ -215,13 +206,12 @@ def _scaled_sections(recording: Recording) -> tuple[list[Section], list[str]]:
 def _latency_sections(recording: Recording) -> tuple[list[Section], list[str]]:
     """Return how long loads took, in a recording of that."""
     from gnomon.analysis.latency import latency_of
-    from gnomon.views.report.latency import latency_sections
 
     try:
         result = latency_of(recording)
     except GnomonError as error:
         return [], [*recording.warnings, f"latencies are not shown: {error}"]
-    return list(latency_sections(result)), list(result.warnings)
+    return [_described("Latency of loads", result)], list(result.warnings)
 
 
 def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:

@@ -7,23 +7,19 @@ from html import escape
 from typing import Any
 
 from gnomon.analysis.estimate.state import State
-from gnomon.analysis.latency.model import LatencyResult
 from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
-from gnomon.analysis.memory.model import MemoryResult
 from gnomon.analysis.notify import Bench, InterferenceResult
 from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
-    latency_page,
     locality_page,
     phases_page,
     scale_page,
     state_page,
 )
-from gnomon.views.report.memory import memory_page
 from gnomon.views.report.notify import bench_page
 from gnomon.views.report.notify_interfere import interference_page
 from gnomon.views.report.page import DataTable, Page, Section
@@ -36,8 +32,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     Bench: bench_page,
     InterferenceResult: interference_page,
     LocalityResult: locality_page,
-    LatencyResult: latency_page,
-    MemoryResult: memory_page,
     PhasesResult: phases_page,
     Prediction: prediction_page,
     Scaling: scale_page,

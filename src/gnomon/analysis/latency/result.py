@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar
 
-from gnomon.analysis.notebook import Shown
 from gnomon.recording.contents import Provenance
-
-CONFIDENCE = 0.95
+from gnomon.result import Result, derived
 
 
 class Mode(StrEnum):
@@ -17,18 +16,6 @@ class Mode(StrEnum):
 
     THRESHOLDS = "thresholds"
     SAMPLES = "samples"
-
-
-class Slice(NamedTuple):
-    """Loads of at least `edge` cycles in a short while, over all places.
-
-    `running` is how long they were counted, in ns, and `time` when that was over.
-    """
-
-    time: int
-    edge: int
-    loads: int
-    running: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +34,9 @@ class LatencyBin:
     least: float
     most: float
     monotone: float
-    sources: dict[str, float] = field(default_factory=dict)
+    sources: Mapping[str, float] = field(default_factory=dict)
 
-    @property
+    @derived
     def negative(self) -> bool:
         """Whether the difference of two counts came out below zero, which no real count is."""
         return self.count < 0
@@ -59,7 +46,7 @@ class LatencyBin:
         """The latency that the loads of the bin are taken to have, in cycles."""
         return float(self.low) if self.high is None else (self.low + self.high) / 2
 
-    @property
+    @derived
     def cost(self) -> float:
         """The cycles that the loads of the bin took together, from the monotone estimate."""
         return self.monotone * self.middle
@@ -75,24 +62,32 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """A place where loads gather; `name` is that of the nearest measured latency, if any is."""
+    """A place where loads gather; `name` is that of the nearest measured latency, if any is.
+
+    `low` to `high` is its top bin and `begins` to `ends` all of it, down to the valleys.
+    """
 
     low: int
     high: int | None
-    cycles: float
-    count: float
-    share: float
+    begins: int
+    ends: int | None
+    cycles: float  # in the middle of the top bin
+    count: float  # of all of it, as are the next two
+    share: float  # of all loads
+    cost: float  # cycles that its loads took together
     name: str = ""
-    reference: float | None = None
+    measured: float | None = None  # cycles of that latency
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyResult(Shown):
+class LatencyResult(Result):
     """A histogram of load latencies, and all that is known about it.
 
     `readings` is how many slices, or samples, it is made of, and `seconds` the time that they
-    stand for, of all CPUs or threads together. `blind` says what the facility does not see.
+    stand for, of all CPUs or threads together. `not_seen` says what the facility does not see.
     """
+
+    kind: ClassVar[str] = "latency"
 
     mode: Mode
     edges: tuple[int, ...]
@@ -100,18 +95,23 @@ class LatencyResult(Shown):
     readings: int
     sweeps: int
     seconds: float
-    provenance: Provenance
     peaks: tuple[Peak, ...] = ()
-    references: tuple[Reference, ...] = ()
-    blind: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    latencies: tuple[Reference, ...] = ()
+    not_seen: tuple[str, ...] = ()
     exit_status: int | None = None
     interrupted: bool = False
+    by_cost: bool = False  # whether cycles are shown rather than loads
+    provenance: Provenance = field(kw_only=True)
 
-    @property
+    @derived
     def total(self) -> float:
         """How many loads took at least as long as the first edge, as far as can be told."""
         return sum(each.monotone for each in self.bins)
+
+    @derived
+    def cost(self) -> float:
+        """How many cycles these loads took together."""
+        return sum(each.cost for each in self.bins)
 
     @property
     def negatives(self) -> int:

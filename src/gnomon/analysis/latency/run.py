@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gnomon.analysis.latency.model import Slice
-from gnomon.analysis.latency.samples import LoadSample
-from gnomon.analysis.latency.sweeps import SweepOrder
+from gnomon.analysis.latency.edges import SweepOrder
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.measure.run import Stopper, event_infos
 from gnomon.measure.turns import steady, take_turns
@@ -28,6 +26,27 @@ if TYPE_CHECKING:
 
 _NAP = 0.1
 _LOAD = "load"
+
+
+class Slice(NamedTuple):
+    """Loads of at least `edge` cycles in a short while, over all places.
+
+    `running` is how long they were counted, in ns, and `time` when that was over.
+    """
+
+    time: int
+    edge: int
+    loads: int
+    running: int
+
+
+class LoadSample(NamedTuple):
+    """A load that was caught: its latency in cycles, how many it stands for, what answered it."""
+
+    cycles: int
+    loads: int
+    source: str
+
 
 OnSlice = Callable[[Sequence[Slice]], None]
 OnSamples = Callable[[Sequence[LoadSample]], None]

@@ -1,34 +1,38 @@
-"""From counts above thresholds, taken one after the other, to a histogram with intervals.
+"""From counts above thresholds, or from samples, to a histogram with intervals.
 
-The rate of loads above an edge is all that was counted there over all the time it was counted. A
-bin is the difference of two such rates. How far it may be off is told by the sweeps themselves:
-their second differences have in them whatever varies from one slice to another, chance and phases
-of the program alike, but not what changes slowly, which sweeps that are evenly spread do not suffer
-from. Of phases as long as sweeps they have more in them than makes the mean wrong: `rhythm` tells
-how much.
+Thresholds are counted one after the other. The rate of loads above an edge is all that was counted
+there over all the time it was counted. A bin is the difference of two such rates. How far it may
+be off is told by the sweeps themselves: their second differences have in them whatever varies from
+one slice to another, chance and phases of the program alike, but not what changes slowly, which
+sweeps that are evenly spread do not suffer from. Of phases as long as sweeps they have more in
+them than makes the mean wrong: `rhythm` tells how much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gnomon.analysis.latency.isotonic import non_increasing
-from gnomon.analysis.latency.model import CONFIDENCE, LatencyBin, Slice
-from gnomon.analysis.latency.sweeps import sweep_numbers
+from gnomon.analysis.latency.edges import sweep_numbers
+from gnomon.analysis.latency.result import LatencyBin
 from gnomon.errors import GnomonError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gnomon.analysis.latency.run import LoadSample, Slice
 
     Floats = NDArray[np.float64]
 
 LEAST_SWEEPS = 5
 """With fewer the sweeps do not tell how far they are off, and chance alone has to."""
 
-_QUANTILE = (1 + CONFIDENCE) / 2
+_QUANTILE = 0.975  # either end of an interval of 95 %
+_TWO_SIDED = 1.959964
 _SPREAD = 1.944  # how much less second differences tell than independent values would
 _LEAST_OBSERVED = 0.05  # below, degrees of freedom are as good as infinite
 
@@ -142,3 +146,50 @@ def _of_chance(counts: Floats, seconds: Floats, j: int) -> float:
         if edge < counts.shape[1]:
             total += (np.nansum(counts[:, edge]) + 1) / np.nansum(seconds[:, edge]) ** 2
     return float(total)
+
+
+def non_increasing(
+    values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what is nearest to the values, in squares weighed, of all series that never rise."""
+    levels: list[float] = []
+    masses: list[float] = []
+    sizes: list[int] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        level, mass, size = value, weight, 1
+        while levels and levels[-1] < level:
+            before, earlier = masses.pop(), levels.pop()
+            total = mass + before
+            level = (level * mass + earlier * before) / total if total else max(level, earlier)
+            mass, size = total, size + sizes.pop()
+        levels.append(level)
+        masses.append(mass)
+        sizes.append(size)
+    return np.repeat(levels, sizes)
+
+
+# ---- samples -------------------------------------------------------------------------------
+
+
+def sample_histogram(samples: Iterable[LoadSample], edges: Sequence[int]) -> tuple[LatencyBin, ...]:
+    """Return the histogram over these edges; loads faster than the first are left out."""
+    stood_for = [0.0] * len(edges)
+    squares = [0.0] * len(edges)
+    sources: list[dict[str, float]] = [{} for _ in edges]
+    for sample in samples:
+        place = bisect_right(edges, sample.cycles) - 1
+        if place < 0:
+            continue
+        stood_for[place] += sample.loads
+        squares[place] += float(sample.loads) ** 2
+        found = sources[place]
+        found[sample.source] = found.get(sample.source, 0.0) + sample.loads
+    bins = []
+    for j, edge in enumerate(edges):
+        count = stood_for[j]
+        off = _TWO_SIDED * sqrt(squares[j])  # samples are few of many: chance alone
+        high = edges[j + 1] if j + 1 < len(edges) else None
+        bins.append(
+            LatencyBin(edge, high, count, max(count - off, 0.0), count + off, count, sources[j])
+        )
+    return tuple(bins)

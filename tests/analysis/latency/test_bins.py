@@ -6,15 +6,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from gnomon.analysis.latency.run import Slice
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
-from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
-from gnomon.analysis.latency.isotonic import non_increasing
-from gnomon.analysis.latency.model import Slice
-from gnomon.analysis.latency.sweeps import SweepOrder, sweep_numbers
-from gnomon.analysis.latency.threshold import histogram
+from gnomon.analysis.latency.bins import histogram, non_increasing
+from gnomon.analysis.latency.edges import (
+    DEFAULT,
+    SweepOrder,
+    checked_edges,
+    parse_edges,
+    sweep_numbers,
+)
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.loads import FAST, SLOW
 from gnomon_studies.sterz.thresholds import Score, score
