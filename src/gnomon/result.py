@@ -40,6 +40,8 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "links": "gnomon.analysis.links.result",
+    "links-experiment": "gnomon.analysis.links.result",
     "survey": "gnomon.analysis.survey.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
