@@ -15,8 +15,9 @@ import numpy as np
 from benchmarks.harness.result import Benchmark, Effort, Judged, Note, Result, Row, Target, Unit
 from benchmarks.harness.statistics import Summary, paired_ratio, quartiles
 from benchmarks.harness.timing import in_turn
-from gnomon.analysis.links.graph import Matrices, Memory, Pair, topology_pairs, uniform
+from gnomon.analysis.links.graph import Memory, topology_pairs, uniform
 from gnomon.analysis.links.reconstruct import reconstruct
+from gnomon.analysis.links.result import Matrices, Pair
 from gnomon.stress.host_loader import HostLoader
 from gnomon.stress.memory import Buffer
 from gnomon.stress.nodes import Channel, read_nodes

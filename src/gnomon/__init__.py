@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.observe import observe
     from gnomon.analysis.estimate.recorded import estimate, state_of
     from gnomon.analysis.latency import latency, latency_of
+    from gnomon.analysis.links import links
     from gnomon.analysis.locality import locality
     from gnomon.analysis.locality.advisor import advise
     from gnomon.analysis.memory import memory
@@ -55,6 +56,7 @@ _HOMES = {
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
     "estimate": "gnomon.analysis.estimate.recorded",
+    "links": "gnomon.analysis.links",
     "locality": "gnomon.analysis.locality",
     "latency": "gnomon.analysis.latency",
     "latency_of": "gnomon.analysis.latency",
@@ -89,6 +91,7 @@ __all__ = [
     "estimate",
     "latency",
     "latency_of",
+    "links",
     "locality",
     "memory",
     "observe",

@@ -42,6 +42,8 @@ KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
     "latency": "gnomon.analysis.latency.result",
     "memory": "gnomon.analysis.memory.result",
+    "links": "gnomon.analysis.links.result",
+    "links-experiment": "gnomon.analysis.links.result",
     "survey": "gnomon.analysis.survey.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

@@ -61,7 +61,7 @@ def test_this_host_is_measured(gnomon: Run) -> None:
 def test_a_simulated_topology_is_drawn_and_labelled(gnomon: Run) -> None:
     outcome = gnomon("links", "--on", "ring-4", "--measure")
     assert outcome.out.startswith("SIMULATED ring-4: 4 nodes, ring\n")
-    assert "reported and measured agree" in outcome.out
+    assert "✓ Reported and measured agree." in outcome.out
     content = gnomon("links", "--on", "ring-4", "--json").json
     assert content["simulated"] is True
     ends = [link["ends"] for link in content["results"]["reported_links"]]
@@ -74,14 +74,17 @@ def test_a_simulated_topology_is_drawn_and_labelled(gnomon: Run) -> None:
 def test_experiments_speak_json(gnomon: Run) -> None:
     reads = ("--stream", "read", "--json")
     found = gnomon("links", *ON, "saturate", "0-1", "--most", "4", *reads).json["results"]
-    assert found["channel"] == "0->1"
+    assert found["kind"] == "links-experiment"
+    found = found["saturation"]
+    assert found["channel"] == [0, 1]
     assert found["at"] == 3
     assert [step["count"] for step in found["steps"]] == [1, 2, 3, 4]
     found = gnomon("links", *ON, "crosstalk", "0-1", "--most", "4", *reads).json["results"]
+    found = found["crosstalk"]
     assert found["monotone"] is True
-    assert found["drop"]["high"] < 0
+    assert found["drop"]["interval"][1] < 0
     found = gnomon("links", *ON, "idle-busy", "0-1", "--repeat", "2", *reads).json["results"]
-    assert len(found["idle"]) == len(found["busy"]) == 2
+    assert len(found["idle_busy"]["idle"]) == len(found["idle_busy"]["busy"]) == 2
 
 
 def test_the_same_seed_gives_the_same_output(gnomon: Run) -> None:
@@ -93,8 +96,10 @@ def test_a_workload_runs_on_what_emulation_leaves(gnomon: Run) -> None:
     words = ("emulate", "ring", "--most", "2", "--json", "--")
     workload = ("workload:triad", "size=64KiB", "placement=bind:2")
     results = gnomon("links", *ON, *words, *workload).json["results"]
-    assert set(results["emulation"]["missing"]) == {"0->2", "2->0", "1->3", "3->1"}
-    assert {load["channel"] for load in results["loads"]} == set(results["emulation"]["missing"])
+    channels = results["emulation"]["channels"]
+    missing = [row["channel"] for row in channels if not row["linked"]]
+    assert missing == [[0, 2], [1, 3], [2, 0], [3, 1]]
+    assert [load["channel"] for load in results["loads"]] == missing
     assert all(load["reached"] > 0 for load in results["loads"])
     assert results["run"]["seconds"] > results["run"]["alone"]
 
@@ -131,10 +136,10 @@ def test_a_program_that_cannot_start_is_refused_before_any_load(gnomon: Run) -> 
         (("saturate", "0-999"), "there is no NUMA node 999"),
         (("saturate", "0-0", "--most", "0"), "a channel takes 1 to 20"),
         (("--measure", "--most", "21"), "a channel takes 1 to 20"),
-        (("saturate", "0-0", "--repeat", "0"), "measure at least once"),
+        (("saturate", "0-0", "--repeat", "0"), "--repeat must be at least 1"),
         (("saturate", "0-0", "--size", "1KiB"), "too short to measure"),
         (("saturate", "0-0", "--time", "soon"), "is not a duration"),
-        (("saturate", "0-0", "--measure"), "leave the word away"),
+        (("saturate", "0-0", "--measure"), "--measure is for showing the topology"),
         (("emulate",), "name the topology to emulate"),
         (("--seed", "3"), "choose one with --on"),
         (("--most", "3"), "--most is for --measure"),
@@ -159,9 +164,9 @@ def test_a_report_is_written_once(gnomon: Run, folder: Path) -> None:
     words = ("links", "--on", "ring-4", "--measure", "--html", "links.html")
     assert gnomon(*words).code == 0
     page = (folder / "links.html").read_text()
-    assert "Links of ring-4" in page
-    assert "Simulated" in page
-    assert "<svg" in page
+    assert "ring-4: 4 nodes, ring" in page
+    assert "SIMULATED" in page
+    assert '<svg class="graph"' in page
     assert one_sentence(gnomon(*words).err)
     assert gnomon(*words, "--force").code == 0
 
@@ -170,12 +175,12 @@ def test_a_report_is_written_once(gnomon: Run, folder: Path) -> None:
     ("words", "sentence"),
     [
         (("saturate", "0-1", "--most", "2", "--repeat", "1"), "0-&gt;1 is not saturated by 2"),
-        (("crosstalk", "0-1", "--most", "1", "--repeat", "1"), "0-&gt;1 with"),
+        (("crosstalk", "0-1", "--most", "1", "--repeat", "1"), "while 1-&gt;0 is loaded"),
         (("idle-busy", "0-1", "--repeat", "1"), "0-&gt;1 with"),
         (("emulate", "ring", "--most", "1"), "one more generator gets on each channel"),
         (
             ("--load", "0-1:1", "--", "workload:triad", "size=64KiB", "placement=bind:1"),
-            "0-&gt;1 carried",
+            "during the run",
         ),
     ],
 )
@@ -185,9 +190,9 @@ def test_experiments_are_reported_with_a_drawing(
     outcome = gnomon("links", *ON, "--html", "page.html", *words)
     assert outcome.code == 0
     page = (folder / "page.html").read_text()
-    assert "Simulated" in page
+    assert "SIMULATED" in page
     assert sentence in page
-    assert ("Bokeh" in page) is (words[0] != "--load")
+    assert ('class="plot"' in page) is (words[0] != "--load")
 
 
 def test_a_report_says_where_its_numbers_come_from(gnomon: Run, folder: Path) -> None:
@@ -195,16 +200,33 @@ def test_a_report_says_where_its_numbers_come_from(gnomon: Run, folder: Path) ->
     shown = gnomon(*words, "--stream", "copy", "--html", "page.html")
     assert shown.out.startswith("SIMULATED ring-4: saturating 0->1; generators: copy\n")
     page = (folder / "page.html").read_text()
-    facts = dict(re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td></tr>", page))
-    assert facts["machine"] == "ring-4 (simulated)"
-    assert (facts["generators"], facts["seed"]) == ("copy", "7")
+    facts = dict(re.findall(r"<dt>([^<]*)</dt><dd[^>]*>([^<]*)</dd>", page))
+    assert (facts["machine"], facts["source"]) == ("ring-4", "ring-4 (simulated)")
+    assert (facts["settings"], facts["seed"]) == ("generators=copy", "7")
     assert "recorded" in facts
 
 
-def test_a_screen_is_no_report(gnomon: Run) -> None:
-    outcome = gnomon("links", "live", "--html", "page.html")
+@pytest.mark.parametrize(
+    "words",
+    [("--html", "page.html"), ("--json",), ("--csv",), ("--most", "3"), ("--load", "0-1")],
+)
+def test_a_screen_is_no_report(gnomon: Run, words: tuple[str, ...]) -> None:
+    outcome = gnomon("links", "live", *words)
     assert outcome.code == 2
     assert one_sentence(outcome.err)
+    assert f"{words[0]} is not for" in outcome.err
+
+
+def test_tables_are_files_for_other_programs(gnomon: Run) -> None:
+    out = gnomon("links", "--on", "ring-4", "--measure", "--csv").out
+    latency = out.partition("# latency\n")[2].splitlines()
+    assert latency[:2] == ["node,0 [ns],1 [ns],2 [ns],3 [ns]", "0,50.0,120.0,190.0,120.0"]
+
+
+def test_what_was_saved_is_shown_as_the_command_shows_it(gnomon: Run, folder: Path) -> None:
+    words = ("links", "--on", "ring-4", "--measure")
+    (folder / "links.json").write_text(gnomon(*words, "--json").out)
+    assert gnomon("show", "links.json").out == gnomon(*words).out
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

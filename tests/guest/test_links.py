@@ -160,6 +160,6 @@ def test_a_node_without_processors_cannot_read(x86: Sections) -> None:
 
 def test_a_program_runs_beside_load(x86: Sections) -> None:
     found = results(x86["loaded"])
-    assert found["loads"][0]["channel"] == "0->1"
+    assert found["loads"][0]["channel"] == [0, 1]
     assert found["loads"][0]["reached"] > 0
     assert found["run"]["exit_status"] == 0

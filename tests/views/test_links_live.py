@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from gnomon import units
 from gnomon.analysis.links.simulated import SimulatedLoader
 from gnomon.analysis.links.topology import machine_topology
 from gnomon.errors import NotSupportedError
 from gnomon.machines import load_machine
 from gnomon.stress.nodes import Channel
-from gnomon.views.links_live import bar, live_app, require_textual
+from gnomon.views.links_live import Shown, channels_table, live_app, require_textual
+from gnomon.views.terminal import Screen, lines
 
 
 def drive(*keys: str, machine: str = "ring-4") -> tuple[Any, SimulatedLoader, str]:
@@ -40,8 +42,8 @@ def test_arrows_select_and_plus_adds_a_generator() -> None:
     assert app.counts[Channel(0, 2)] == 2
     assert app.rates[Channel(0, 2)] > 1e9
     assert "node 2" in drawing
-    rate = f"gives {app.rates[Channel(0, 2)] / 1e9:6.2f} GB/s"
-    assert rate in drawing
+    rate = units.number(app.rates[Channel(0, 2)], "B/s", digits=3)
+    assert f"gives {rate:>9}" in drawing
 
 
 def test_minus_removes_and_zero_clears() -> None:
@@ -83,11 +85,24 @@ def test_one_node_shows_its_local_channel() -> None:
     assert list(app.counts) == [Channel(0, 0)]
 
 
-def test_bars_have_eighths() -> None:
-    assert bar(0) == ""
-    assert bar(1, 4) == "████"
-    assert bar(0.5, 4) == "██"
-    assert bar(2, 4) == "████"
+def test_a_channel_is_a_row_whose_bar_is_full_at_the_most() -> None:
+    rows = [Shown(Channel(0, 1), 2, 5, 8e9), Shown(Channel(1, 0), 0, 10, 0.0)]
+    head, first, second = lines([channels_table(rows, 8e9, 0)], Screen(100, colour=True))
+    assert head.split()[1:4] == ["generators", "duty", "reads"]
+    assert first.startswith("\x1b[7m")  # the cursor
+    assert "█" * 12 in first
+    for text in ("0->1", "50 %", "8 GB/s", "4 GB/s", "100 %"):
+        assert text in first
+    assert "1->0" in second
+    assert "GB/s" not in second
+
+
+def test_the_cursor_goes_far_at_once_and_stays_on_the_list() -> None:
+    last = drive("end", "down", "plus")[1]
+    assert last.loads == {Channel(3, 2): 1}
+    first = drive("end", "home", "up", "plus")[1]
+    assert first.loads == {Channel(0, 1): 1}
+    assert drive("pagedown", "plus")[1].loads == {Channel(3, 1): 1}
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

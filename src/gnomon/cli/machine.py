@@ -77,9 +77,11 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _draw(machine: Machine, file: str, *, force: bool) -> None:
-    from gnomon.views.topology_svg import topology_svg
+    from gnomon.views.describe.topology import graph_of
+    from gnomon.views.html.graph import graph_file
 
-    write_file(free_name(file, force=force), [topology_svg(machine)])
+    drawing = graph_file(graph_of(machine, machine.title), f"{machine.name}: simulated machine")
+    write_file(free_name(file, force=force), [drawing])
 
 
 def _workloads(options: argparse.Namespace) -> int:

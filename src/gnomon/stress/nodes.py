@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.events.sysfs import parse_cpu_list
 
 SYSFS = Path("/sys")
 _NODE = re.compile(r"node([0-9]+)")
@@ -81,6 +80,8 @@ class Nodes:
 
 def read_nodes(sysfs: Path = SYSFS, usable: frozenset[int] | None = None) -> Nodes:
     """Return the nodes and their CPUs; of these only the `usable` ones, if given."""
+    from gnomon.events.sysfs import parse_cpu_list
+
     folder = sysfs / "devices/system/node"
     numbers = sorted(int(m[1]) for path in _children(folder) if (m := _NODE.fullmatch(path.name)))
     if not numbers:
@@ -100,6 +101,8 @@ def usable_cpus() -> frozenset[int]:
 
 
 def _read_node(path: Path, number: int, numbers: list[int], usable: frozenset[int] | None) -> Node:
+    from gnomon.events.sysfs import parse_cpu_list
+
     amounts = {key: 1024 * int(value) for key, value in _MEMINFO.findall(_text(path / "meminfo"))}
     # A row has a column for each online node, in their order.
     row = [int(word) for word in _text(path / "distance").split()]
@@ -137,6 +140,8 @@ def _read_access(path: Path) -> NodeAccess | None:
 
 def _whole_machine(sysfs: Path, usable: frozenset[int] | None) -> Node:
     """Return all there is as one node: a kernel without NUMA shows none."""
+    from gnomon.events.sysfs import parse_cpu_list
+
     cpus = parse_cpu_list(_text(sysfs / "devices/system/cpu/online")) or tuple(usable_cpus())
     page = os.sysconf("SC_PAGE_SIZE")
     memory, free = (page * os.sysconf(name) for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))

@@ -2,23 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
+from gnomon import units
 from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.stress.nodes import Channel
+from gnomon.views.blocks import Cell, Column, Edge, Graph, Node, Table
+from gnomon.views.terminal import Screen, lines
 
 if TYPE_CHECKING:
     from textual.app import App
 
     from gnomon.analysis.links.loader import Loader
-    from gnomon.analysis.links.topology import Topology
+    from gnomon.analysis.links.result import LinksResult
 
 _EXTRA = "pip install 'gnomon[live]'"
 _EVERY = 0.5  # seconds
-_BAR = 24  # characters
 _NARROW = 110  # columns, below which drawing and table do not fit side by side
-_PARTS = " ▏▎▍▌▋▊▉█"
+_LEAST = 60  # columns of the table, which is a row per line
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A channel at a moment: its generators, their duty in tenths, and what they read."""
+
+    channel: Channel
+    count: int
+    tenths: int
+    rate: float
+
+
+def channels_table(rows: Sequence[Shown], highest: float, chosen: int) -> Table:
+    """Return a row per channel; bars are shares of the highest rate so far."""
+
+    def rate(row: Shown, per: int = 1) -> Cell:
+        return Cell(row.rate / per if row.count else None, "B/s")
+
+    return Table.of(
+        rows,
+        (
+            Column("channel", lambda row: str(row.channel)),
+            Column("generators", lambda row: row.count),
+            Column(
+                "duty",
+                lambda row: row.tenths / 10 if row.count or row.tenths < 10 else None,
+                "%",
+                drop=1,
+            ),
+            Column("reads", rate, digits=_DIGITS),
+            Column("each", lambda row: rate(row, row.count or 1), digits=_DIGITS, drop=2),
+            Column(
+                "of the most",
+                lambda row: row.rate / highest if row.count else None,
+                "%",
+                bar=True,
+                drop=3,
+            ),
+        ),
+        chosen=chosen,
+        name="channels",
+    )
+
+
+def drawing(topology: LinksResult, rates: Mapping[Channel, float]) -> Graph:
+    """Return nodes with what they read from others and what others read of them, and links."""
+    nodes = []
+    for node in topology.nodes:
+        number = node.number
+        reads = sum(rate for channel, rate in rates.items() if channel.reader == number)
+        gives = sum(rate for channel, rate in rates.items() if channel.home == number)
+        nodes.append(
+            Node(
+                f"node {number}",
+                (
+                    f"reads {_rate(reads)}" if node.cpus else "no CPUs",
+                    f"gives {_rate(gives)}" if node.memory != 0 else "no memory",
+                ),
+            )
+        )
+    place = {node.number: index for index, node in enumerate(topology.nodes)}
+    edges = tuple(Edge(place[link.ends[0]], place[link.ends[1]]) for link in topology.links)
+    return Graph(tuple(nodes), edges)
+
+
+def _rate(rate: float) -> str:
+    """Return a rate in a text that is always as wide, so that boxes stand still."""
+    return f"{units.number(rate, 'B/s', digits=_DIGITS):>9}"
 
 
 def require_textual() -> None:
@@ -27,7 +100,7 @@ def require_textual() -> None:
         raise NotSupportedError(f"live screens need textual, which is not installed: {_EXTRA}.")
 
 
-def run_live(loader: Loader, topology: Topology) -> None:
+def run_live(loader: Loader, topology: LinksResult) -> None:
     """Show the screen until it is left."""
     app = live_app(loader, topology)
     app.run()
@@ -36,56 +109,34 @@ def run_live(loader: Loader, topology: Topology) -> None:
         raise error
 
 
-def bar(share: float, width: int = _BAR) -> str:
-    """Return a bar that is full at 1."""
-    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
-    whole, part = divmod(eighths, 8)
-    return _PARTS[8] * whole + (_PARTS[part] if part else "")
-
-
-def node_boxes(topology: Topology, rates: dict[Channel, float]) -> list[list[str]]:
-    """Return what the box of each node says: what it reads from others, and what they read."""
-    boxes = []
-    for node in topology.nodes:
-        number = node.number
-        reads = sum(rate for channel, rate in rates.items() if channel.reader == number)
-        serves = sum(rate for channel, rate in rates.items() if channel.home == number)
-        boxes.append(
-            [
-                f"node {number}",
-                f"reads {reads / 1e9:6.2f} GB/s" if node.cpus else "no CPUs",
-                f"gives {serves / 1e9:6.2f} GB/s" if node.memory != 0 else "no memory",
-            ]
-        )
-    return boxes
-
-
-def live_app(loader: Loader, topology: Topology) -> App[None]:
+def live_app(loader: Loader, topology: LinksResult) -> App[None]:
     """Return the screen; textual is loaded only now."""
     require_textual()
+    from rich.text import Text
     from textual.app import App, ComposeResult
     from textual.binding import Binding, BindingType
     from textual.containers import Horizontal, ScrollableContainer
-    from textual.events import Resize
-    from textual.widgets import DataTable, Footer, Header, Static
+    from textual.events import Click, Resize
+    from textual.geometry import Region
+    from textual.widgets import Footer, Header, Static
 
     from gnomon.analysis.links.loader import channels
-    from gnomon.views.topology import draw_graph
 
     every = channels(loader) or channels(loader, local=True)
 
     class LinksScreen(App[None]):
-        """The topology at the left, a row a channel at the right."""
+        """The topology at the left, a row per channel at the right."""
 
         TITLE = "gnomon links"
         CSS = """
         #drawing { width: auto; min-width: 30; padding: 1 1; }
         #side { width: auto; max-width: 60%; }
-        #channels { width: 1fr; height: 1fr; }
+        #list { width: 1fr; height: 1fr; padding: 1 1; }
+        #channels { width: 1fr; height: auto; }
         #status { height: 1; padding: 0 1; color: $text-muted; }
         .narrow #both { layout: vertical; }
         .narrow #side { width: 1fr; max-width: 100%; height: 1fr; }
-        .narrow #channels { height: 1fr; }
+        .narrow #list { height: 1fr; }
         """
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("plus,equals_sign,right", "more", "add a generator", key_display="+"),
@@ -93,6 +144,12 @@ def live_app(loader: Loader, topology: Topology) -> App[None]:
             Binding("0", "none", "remove all"),
             Binding("left_square_bracket", "rest", "rest more", key_display="["),
             Binding("right_square_bracket", "work", "rest less", key_display="]"),
+            Binding("up", "choose(-1)", "another channel", priority=True, key_display="↑↓"),
+            Binding("down", "choose(1)", show=False, priority=True),
+            Binding("pageup", "choose(-10)", show=False, priority=True),
+            Binding("pagedown", "choose(10)", show=False, priority=True),
+            Binding("home", f"choose(-{len(every)})", show=False, priority=True),
+            Binding("end", f"choose({len(every)})", show=False, priority=True),
             # Ctrl-C ends every command; Textual alone would only tell of another key.
             Binding("q,ctrl+c", "quit", "quit", key_display="q", priority=True),
         ]
@@ -104,43 +161,37 @@ def live_app(loader: Loader, topology: Topology) -> App[None]:
             self.tenths: dict[Channel, int] = dict.fromkeys(every, 10)
             self.rates: dict[Channel, float] = {}
             self.highest = 1.0
+            self.row = 0
+            self.widths: dict[str, int] = {}
 
         def compose(self) -> ComposeResult:
             yield Header()
             with Horizontal(id="both"):
                 with ScrollableContainer(id="side"):
                     yield Static(id="drawing", markup=False)
-                yield DataTable(id="channels", cursor_type="row")
+                with ScrollableContainer(id="list"):
+                    yield Static(id="channels", markup=False)
             yield Static(id="status", markup=False)
             yield Footer()
 
         def on_mount(self) -> None:
             self.sub_title = f"{loader.name}{' (simulated)' if loader.simulated else ''}"
-            table = self.query_one(DataTable)
-            widths = {"channel": 9, "generators": 10, "duty": 5, "GB/s": 8, "each": 7}
-            for key, width in widths.items():
-                table.add_column(key, key=key, width=width)
-            table.add_column("", key="bar", width=_BAR)
-            for channel in every:
-                table.add_row(str(channel), "0", "", "", "", "", key=str(channel))
-            table.focus()
             self.refresh_rates()
             self.set_interval(_EVERY, self.refresh_rates)
 
         def on_resize(self, event: Resize) -> None:
             """Show drawing and table below each other where they do not fit side by side."""
             self.set_class(event.size.width < _NARROW, "narrow")
+            self.widths.clear()
+            self.call_after_refresh(self.draw)
 
         @property
         def chosen(self) -> Channel:
             """The channel that the cursor is on."""
-            return every[self.query_one(DataTable).cursor_row]
+            return every[self.row]
 
         def refresh_rates(self) -> None:
             """Take what generators have reported and show it."""
-            # While the screen is being taken down, some of its parts are gone before others.
-            if not all(self.query(part) for part in ("#drawing", "#channels", "#status")):
-                return
             try:
                 readings = loader.latest()
             except GnomonError as error:
@@ -149,25 +200,41 @@ def live_app(loader: Loader, topology: Topology) -> App[None]:
                 return
             self.rates = {channel: sum(rates) for channel, rates in readings.items()}
             self.highest = max([self.highest, *self.rates.values()])
-            table = self.query_one(DataTable)
-            for channel in every:
-                count, rate = self.counts[channel], self.rates.get(channel, 0.0)
-                row = str(channel)
-                table.update_cell(row, "generators", str(count) if count else "·")
-                duty = self.tenths[channel]
-                table.update_cell(row, "duty", f"{duty / 10:.0%}" if count or duty < 10 else "")
-                table.update_cell(row, "GB/s", f"{rate / 1e9:7.2f}" if count else "")
-                table.update_cell(row, "each", f"{rate / count / 1e9:6.2f}" if count else "")
-                table.update_cell(row, "bar", bar(rate / self.highest) if count else "")
-            graph = topology.best
-            links = graph.links if graph else ()
-            lines = draw_graph(node_boxes(topology, self.rates), links, lambda _: "known")
-            self.query_one("#drawing", Static).update("\n".join(lines[: _legend_from(lines)]))
+            self.draw()
+
+        def draw(self) -> None:
+            """Draw what is known by now."""
+            # While the screen is being taken down, some of its parts are gone before others.
+            if not all(self.query(part) for part in ("#drawing", "#list", "#channels", "#status")):
+                return
+            picture = lines([drawing(topology, self.rates)], Screen())
+            self.query_one("#drawing", Static).update("\n".join(picture))
+            rows = [
+                Shown(each, self.counts[each], self.tenths[each], self.rates.get(each, 0.0))
+                for each in every
+            ]
+            room = max(self.query_one("#list").content_size.width - 2, _LEAST)
+            screen = Screen(room, colour=True, widths=self.widths)
+            table = channels_table(rows, self.highest, self.row)
+            text = Text.from_ansi("\n".join(lines([table], screen)), no_wrap=True)
+            self.query_one("#channels", Static).update(text)
             total = sum(self.counts.values())
             self.query_one("#status", Static).update(
                 f"{total} generator{'s' * (total != 1)}, "
-                f"{sum(self.rates.values()) / 1e9:.2f} GB/s in all"
+                f"{units.number(sum(self.rates.values()), 'B/s', digits=_DIGITS)} in all"
             )
+
+        def on_click(self, event: Click) -> None:
+            """Choose the channel that was clicked on; the first line has the headings."""
+            if event.widget is not None and event.widget.id == "channels":
+                self.choose(event.y - 1)
+
+        def choose(self, row: int) -> None:
+            """Move the cursor to a row and show it."""
+            self.row = min(max(row, 0), len(every) - 1)
+            self.draw()
+            region = Region(0, 0 if self.row == 0 else self.row + 1, 1, 1)
+            self.query_one("#list").scroll_to_region(region, animate=False)
 
         def change(self, count: int, tenths: int | None = None) -> None:
             """Have so many generators on the chosen channel, with a duty, or say why not."""
@@ -180,6 +247,10 @@ def live_app(loader: Loader, topology: Topology) -> App[None]:
                 return
             self.counts[channel], self.tenths[channel] = count, tenths
             self.refresh_rates()
+
+        def action_choose(self, rows: int) -> None:
+            """Choose a channel so many rows below."""
+            self.choose(self.row + rows)
 
         def action_more(self) -> None:
             """Add a generator to the chosen channel."""
@@ -203,8 +274,3 @@ def live_app(loader: Loader, topology: Topology) -> App[None]:
             self.change(self.counts[self.chosen], self.tenths[self.chosen] + 1)
 
     return LinksScreen()
-
-
-def _legend_from(lines: list[str]) -> int:
-    """Return where the drawing ends and the list of links begins."""
-    return next((i for i, line in enumerate(lines) if not line), len(lines))

@@ -11,8 +11,9 @@ from gnomon.machines.machine import Cache, Machine, Tlb
 from gnomon.machines.pmu.events import Pmu
 from gnomon.machines.routes import Matrix, distances
 from gnomon.units import format_bytes
+from gnomon.views.describe.topology import graph_of
 from gnomon.views.table import Column, Table
-from gnomon.views.topology import draw_topology
+from gnomon.views.terminal import lines
 
 _MOST_NODES = 16  # whose distances still fit a screen
 
@@ -84,7 +85,7 @@ def print_machine(machine: Machine, pmu: Pmu, stream: TextIO) -> None:
     stream.write(f"{machine.name}{title} (simulated machine)\n\n")
     stream.writelines(f"  {label:<9} {text}\n" for label, text in _facts(machine, pmu))
     stream.write("\n")
-    stream.writelines(line + "\n" for line in draw_topology(machine))
+    stream.writelines(line + "\n" for line in lines([graph_of(machine)]))
     stream.write("\n")
     _caches(machine).print(stream)
     buffers = _buffers(machine)

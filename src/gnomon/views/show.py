@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gnomon.result import Result, Simulated
-from gnomon.views.blocks import Block, Cell, Facts, Fold, Headline, Table, Value
+from gnomon.views.blocks import Block, Cell, Facts, Fold, Graph, Headline, Table, Value
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
@@ -115,18 +115,20 @@ def write(result: Result, stream: TextIO, screen: Screen) -> None:
 
 def page(*results: Result, title: str = "") -> str:
     """Return a page of one result, or of several below each other."""
-    from gnomon.views.describe.topology import machines_of
     from gnomon.views.html import render
 
-    told = [
-        (
-            itertools.chain(blocks(each), machines_of(o for _, o in each.provenances())),
-            each.warnings,
-            provenance(each),
-        )
-        for each in results
-    ]
+    told = [(_with_machines(each), each.warnings, provenance(each)) for each in results]
     return render(told, title=title)
+
+
+def _with_machines(result: Result) -> list[Block]:
+    """Return the blocks of a result, and its simulated machines where these show no graph."""
+    from gnomon.views.describe.topology import machines_of
+
+    found = [*blocks(result)]
+    if not any(isinstance(block, Graph) for block in found):
+        found += machines_of(origin for _, origin in result.provenances())
+    return found
 
 
 def write_page(path: str | Path, *results: Result, title: str = "") -> None:

@@ -183,7 +183,7 @@ def run_receivers(seed: int) -> Iterator[Row]:
     with loader(Stream.READ, seed) as load:
         found = idle_busy(load, CHANNEL, count=3, repeats=_TURNS)
     change = found.difference
-    low, high = gib(change.low), gib(change.high)
+    low, high = map(gib, change.interval)
     yield shape(
         "E10",
         "change with a busy receiver, GiB/s",
@@ -219,7 +219,7 @@ def run_crosstalk(seed: int) -> Iterator[Row]:
         true=found.monotone and found.flat_from is not None and found.flat_from > 1,
         note=f"flat from {found.flat_from} generators against {found.forward} on; {READS}",
     )
-    low, high = gib(found.drop.low), gib(found.drop.high)
+    low, high = map(gib, found.drop.interval)
     yield factor(
         "E11",
         "what is lost to cross-talk, GiB/s",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnomon.analysis.links.graph import Matrices, Memory, Pair, topology_pairs, uniform
+from gnomon.analysis.links.graph import Memory, topology_pairs, uniform
+from gnomon.analysis.links.result import Matrices, Pair
 
 NOISE = 0.1
 MEMORY = Memory(30.0, 45.0)  # the example of Sterz (2016): 30 ns, 45 GB/s, links 70 ns, 15 GB/s

@@ -12,13 +12,13 @@ from gnomon.analysis.links.experiments import (
     emulate,
     idle_busy,
     load_to,
+    measure_matrices,
     saturate,
 )
-from gnomon.analysis.links.measure import measure_matrices
-from gnomon.analysis.links.results import Level
+from gnomon.analysis.links.result import Level
 from gnomon.analysis.links.running import run_loaded_on
 from gnomon.analysis.links.simulated import SimulatedLoader
-from gnomon.analysis.links.topology import disagreements, machine_topology, with_measured
+from gnomon.analysis.links.topology import machine_topology
 from gnomon.errors import UsageError
 from gnomon.machines import Node, load_machine
 from gnomon.stress.nodes import Channel
@@ -81,22 +81,22 @@ def test_a_channel_is_loaded_to_a_share(share: float) -> None:
 
 def test_a_fully_connected_machine_can_look_like_a_ring() -> None:
     with haswell() as loader:
-        found = emulate(loader, "ring", machine_topology(HASWELL).reported.pairs, most=6)  # type: ignore[union-attr]
+        found = emulate(loader, "ring", machine_topology(HASWELL).reported_pairs, most=6)
     gone = {Channel(0, 2), Channel(2, 0), Channel(1, 3), Channel(3, 1)}
-    assert found.missing == gone
-    for channel, before in found.before.items():
-        left = found.after[channel] / before
-        assert left < 0.5 if channel in gone else left > 0.9
+    assert {row.channel for row in found.channels if not row.linked} == gone
+    for row in found.channels:
+        assert row.share is not None
+        assert row.share < 0.5 if row.channel in gone else row.share > 0.9
+        assert (row.generators > 0) is (row.channel in gone)
 
 
 def test_what_load_cannot_do_is_said() -> None:
-    linked = machine_topology(RING).reported
-    assert linked is not None
+    linked = machine_topology(RING).reported_pairs
     with SimulatedLoader(RING) as loader:
         with pytest.raises(UsageError, match="has no link 0-2, 1-3"):
-            emulate(loader, "full", linked.pairs)
+            emulate(loader, "full", linked)
         with pytest.raises(UsageError, match="is a ring as it is"):
-            emulate(loader, "ring", linked.pairs)
+            emulate(loader, "ring", linked)
         with pytest.raises(UsageError, match="ring-4 has no node 9"):
             loader.set(Channel(0, 9), 1)
         with pytest.raises(UsageError, match="2 hardware threads"):
@@ -125,12 +125,11 @@ def test_nodes_without_cores_or_memory_are_refused() -> None:
 def test_measured_links_are_those_of_the_description(name: str) -> None:
     machine = load_machine(name)
     with SimulatedLoader(machine, stream=Stream.READ) as loader:
-        topology = with_measured(machine_topology(machine), measure_matrices(loader))
-    assert topology.found is not None
-    assert topology.reported is not None
-    assert topology.found.pairs == topology.reported.pairs
-    assert disagreements(topology) == []
-    assert topology.classes == [[0, 1, 2, 3]]
+        topology = machine_topology(machine, measure_matrices(loader))
+    assert topology.measured_pairs
+    assert topology.measured_pairs == topology.reported_pairs
+    assert topology.disagreements == ()
+    assert topology.alike == ((0, 1, 2, 3),)
 
 
 def test_disagreements_are_named() -> None:
@@ -138,7 +137,7 @@ def test_disagreements_are_named() -> None:
     with SimulatedLoader(HASWELL, stream=Stream.READ) as loader:
         matrices = measure_matrices(loader)
     wrong = replace(HASWELL, links=RING.links)
-    said = disagreements(with_measured(machine_topology(wrong), matrices))
+    said = machine_topology(wrong, matrices).disagreements
     assert any(text.startswith("0->2: described as 140 ns more than local") for text in said)
     assert any(text.startswith("link 0-2: measured latencies suggest it") for text in said)
 
@@ -149,18 +148,20 @@ def test_a_workload_suffers_from_load_on_its_channel_only() -> None:
     for channel in (CHANNEL, Channel(2, 3)):
         level = Level(channel, 4, 1.0, None, 0.0, 0.0)
         run = run_loaded_on(HASWELL, command, [level])
-        assert run.alone is not None
-        slower[channel] = run.seconds / run.alone
-        assert run.during[channel] > 5e9
+        assert run.ratio is not None
+        slower[channel] = run.ratio
+        assert [each.channel for each in run.during] == [channel]
+        assert run.during[0].rate > 5e9
     assert slower[CHANNEL] > 1.1
     assert slower[Channel(2, 3)] == pytest.approx(1.0, abs=0.02)
 
 
 def test_a_difference_has_an_interval() -> None:
     found = difference([1.0, 1.1, 0.9, 1.0], [2.0, 2.1, 1.9, 2.0])
-    assert found.low < 1.0 < found.high
+    assert found.interval.low < 1.0 < found.interval.high
     assert found.certain
     assert not difference([1.0, 2.0], [1.5, 1.6]).certain
+    assert not difference([1.0], [2.0]).certain
 
 
 def test_reads_that_take_long_are_measured_for_longer() -> None:

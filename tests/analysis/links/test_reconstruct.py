@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from gnomon.analysis.links.graph import (
     LinkGraph,
-    Matrices,
     Memory,
     family,
     node_classes,
@@ -17,6 +16,7 @@ from gnomon.analysis.links.graph import (
     uniform,
 )
 from gnomon.analysis.links.reconstruct import reconstruct
+from gnomon.analysis.links.result import Matrices
 from gnomon.errors import UsageError
 from gnomon.machines.machine import Link
 

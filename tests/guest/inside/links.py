@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 import gnomon as gn
-from gnomon.analysis.links.graph import Matrices
-from gnomon.analysis.links.topology import host_topology, with_measured
+from gnomon.analysis.links.result import Matrices
+from gnomon.analysis.links.topology import host_topology
 from gnomon.stress.host_loader import HostLoader
 from gnomon.stress.memory import Buffer
 from gnomon.stress.nodes import Channel, read_nodes
 from gnomon.stress.streams import Stream
-from gnomon.views.links import topology_as_json
 
 from .report import params
 from .sections import run_sections
@@ -36,14 +35,14 @@ def measured() -> dict[str, Any]:
 
     Bandwidths are left out: a generator for each channel takes minutes to start under emulation.
     """
-    topology = host_topology(read_nodes())
-    numbers = [node.number for node in topology.nodes]
+    nodes = read_nodes()
+    numbers = [node.number for node in nodes.nodes]
     with HostLoader(size=_SIZE) as loader:
         latencies = np.array(
             [[loader.latency_ns(Channel(a, b)) for b in numbers] for a in numbers], float
         )
-    both = with_measured(topology, Matrices(latencies, np.full_like(latencies, np.nan)))
-    return topology_as_json(both)
+    matrices = Matrices(latencies, np.full_like(latencies, np.nan))
+    return host_topology(nodes, matrices).to_json()
 
 
 def matrix() -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""Links between nodes: the graph behind matrices of latency and bandwidth, and loads on it."""
+"""The links between nodes: topologies, experiments on links, and programs beside load.
+
+result = links(on="ring-4", measure=True)
+for link in result.links:
+    print(link.ends, link.gb_per_s)
+"""
 
 from __future__ import annotations
 
@@ -7,27 +12,42 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.analysis.links.experiments import crosstalk, idle_busy, saturate
-    from gnomon.analysis.links.results import CrossTalk, Saturation
+    from gnomon.analysis.links.experiments import (
+        crosstalk,
+        emulate,
+        idle_busy,
+        load_to,
+        measure_matrices,
+        saturate,
+    )
+    from gnomon.analysis.links.measuring import links
+    from gnomon.analysis.links.result import CrossTalk, LinksExperiment, LinksResult, Saturation
     from gnomon.analysis.links.simulated import SimulatedLoader
 
 __all__ = [
     "CrossTalk",
+    "LinksExperiment",
+    "LinksResult",
     "Saturation",
     "SimulatedLoader",
     "crosstalk",
+    "emulate",
     "idle_busy",
+    "links",
+    "load_to",
+    "measure_matrices",
     "saturate",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "CrossTalk": "results",
-        "Saturation": "results",
+        **dict.fromkeys(("CrossTalk", "LinksExperiment", "LinksResult", "Saturation"), "result"),
+        **dict.fromkeys(
+            ("crosstalk", "emulate", "idle_busy", "load_to", "measure_matrices", "saturate"),
+            "experiments",
+        ),
         "SimulatedLoader": "simulated",
-        "crosstalk": "experiments",
-        "idle_busy": "experiments",
-        "saturate": "experiments",
+        "links": "measuring",
     },
 )

@@ -5,26 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from gnomon.analysis.links.graph import Pair, topology_pairs
+from gnomon.analysis.links.graph import topology_pairs
 from gnomon.analysis.links.loader import Loader, all_nodes, channels
-from gnomon.analysis.links.results import (
+from gnomon.analysis.links.result import (
     CrossTalk,
     Difference,
     Emulation,
     IdleBusy,
+    Left,
     Level,
+    Matrices,
+    Pair,
     Saturation,
     Step,
 )
 from gnomon.errors import UsageError
+from gnomon.result import Interval
 from gnomon.stress.nodes import MOST_GENERATORS, Channel, check_most
 
 SECONDS = 0.5
 REPEATS = 3
+TURNS = 10
+MOST = 4
+"""Generators a channel of matrices, when nothing else is said."""
 _FLAT = 0.03  # a plateau is as flat as this, relatively
 _CLOSE = 0.03  # a level is reached when it is this close, relatively to the plateau
 _TRIES = 6
+_STILL_GROWS = 1.03
 Progress = Callable[[str], None]
+
+
+def measure_matrices(
+    loader: Loader, *, seconds: float = 0.2, most: int = MOST, progress: Progress | None = None
+) -> Matrices:
+    """Return the latency, and the bandwidth that generators reach together, of every channel.
+
+    Generators are added as long as they bring more, up to `most` or as many as have a CPU.
+    """
+    import numpy as np
+
+    check_most(most)
+    nodes = all_nodes(loader)
+    latency, rate = np.full((2, len(nodes), len(nodes)), np.nan)
+    for channel in channels(loader, local=True):
+        place = nodes.index(channel.reader), nodes.index(channel.home)
+        _tell(progress, f"channel {channel}")
+        latency[place] = loader.latency_ns(channel)
+        best = 0.0
+        for count in range(1, min(most, max(loader.most(channel), 1)) + 1):
+            loader.set(channel, count)
+            now = sum(loader.measure(seconds)[channel])
+            grows = now > _STILL_GROWS * best
+            best = max(best, now)
+            if not grows:
+                break
+        loader.set(channel, 0)
+        rate[place] = best / 1e9
+    return Matrices(latency, rate)
 
 
 def saturate(
@@ -101,7 +138,7 @@ def idle_busy(
     *,
     count: int | None = None,
     seconds: float = SECONDS,
-    repeats: int = 10,
+    repeats: int = TURNS,
     progress: Progress | None = None,
 ) -> IdleBusy:
     """Read a node that is idle, and one that waits busily, in turns."""
@@ -188,6 +225,7 @@ def emulate(
         for c in every
         if (min(c), max(c)) not in pairs and (linked is None or (min(c), max(c)) in linked)
     ]
+    kept = frozenset(every) - frozenset(gone)
     if not gone:
         raise UsageError(f"{loader.name} is a {topology} as it is: there is nothing to load.")
     before = probe(loader, every, seconds, progress)
@@ -200,7 +238,13 @@ def emulate(
     for channel, count in counts.items():
         loader.set(channel, count)
     after = probe(loader, every, seconds, progress)
-    return Emulation(topology, counts, before, after, frozenset(gone))
+    return Emulation(
+        topology,
+        tuple(
+            Left(channel, counts.get(channel, 0), before[channel], after[channel], channel in kept)
+            for channel in every
+        ),
+    )
 
 
 def probe(
@@ -230,13 +274,13 @@ def difference(before: Sequence[float], after: Sequence[float]) -> Difference:
     a, b = np.array(before), np.array(after)
     value = float(b.mean() - a.mean())
     if min(len(a), len(b)) < 2:
-        return Difference(value, -np.inf, np.inf)
+        return Difference(value, Interval(-np.inf, np.inf))
     shares = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
     if not sum(shares):
-        return Difference(value, value, value)
+        return Difference(value, Interval(value, value))
     df = welch_df(np.array([shares[0]]), len(a), np.array([shares[1]]), len(b))[0]
     half = float(t_quantile(0.975, df) * np.sqrt(sum(shares)))
-    return Difference(value, value - half, value + half)
+    return Difference(value, Interval(value - half, value + half))
 
 
 def _step(loader: Loader, channel: Channel, count: int, seconds: float, repeats: int) -> Step:

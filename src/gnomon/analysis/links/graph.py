@@ -4,42 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gnomon.analysis.links.result import Matrices, Pair
 from gnomon.errors import UsageError
 from gnomon.machines.machine import Link
 from gnomon.machines.routes import shortest_routes
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Pair = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Matrices:
-    """What a read of one node (row) costs in the memory of another (column).
-
-    NaN where it is not known, as for a node without CPUs (row) or without memory (column).
-    """
-
-    latency_ns: NDArray[np.float64]
-    gb_per_s: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        nodes = len(self.latency_ns)
-        for matrix in (self.latency_ns, self.gb_per_s):
-            if matrix.shape != (nodes, nodes):
-                raise UsageError(
-                    f"matrices of {nodes} nodes are {nodes} x {nodes}, not "
-                    f"{' x '.join(map(str, matrix.shape))}."
-                )
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes there are."""
-        return len(self.latency_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +35,6 @@ class LinkGraph:
 
     def adjacency(self) -> Matrices:
         """Return the weights of links and, on the diagonal, of memories; NaN where no link is."""
-        import numpy as np
-
         size = len(self.memories)
         latency, rate = np.full((2, size, size), np.nan)
         for node, memory in enumerate(self.memories):
@@ -77,8 +46,6 @@ class LinkGraph:
 
     def end_to_end(self) -> Matrices:
         """Return what every node sees of every other: latency adds up, the least rate counts."""
-        import numpy as np
-
         size = len(self.memories)
         routes = shortest_routes(size, [(link.ends, link.latency_ns) for link in self.links])
         latency, rate = np.full((2, size, size), np.nan)

@@ -8,15 +8,15 @@ when the noise is large; all entries together do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.links.graph import LinkGraph, Matrices, Memory
-from gnomon.analysis.links.rates import link_rates, memory_rates
+from gnomon.analysis.links.graph import LinkGraph, Memory
+from gnomon.analysis.links.result import Matrices, Pair
 from gnomon.errors import UsageError
 from gnomon.machines.machine import Link
 
@@ -60,7 +60,7 @@ def reconstruct(matrices: Matrices, *, noise: float = NOISE) -> LinkGraph:
     state = search.best()
     ends = [(a, b) for a in range(size) for b in range(a + 1, size) if state.kind[a, b] >= 0]
     kinds = [int(state.kind[pair]) for pair in ends]
-    rates = link_rates(matrices.gb_per_s, ends, kinds, noise)
+    rates = _link_rates(matrices.gb_per_s, ends, kinds, noise)
     links = tuple(
         Link(pair, rate, max(float(state.latency[kind]), 0.0))
         for pair, kind, rate in zip(ends, kinds, rates, strict=True)
@@ -78,8 +78,47 @@ def _memories(matrices: Matrices, noise: float) -> tuple[Memory, ...]:
         latencies = np.full(matrices.nodes, known.mean())
     else:
         latencies = np.where(np.isnan(local), np.median(known), local)
-    rates = memory_rates(matrices.gb_per_s, noise)
+    rates = _memory_rates(matrices.gb_per_s, noise)
     return tuple(Memory(float(ns), float(rate)) for ns, rate in zip(latencies, rates, strict=True))
+
+
+def _memory_rates(rates: Array, noise: float) -> Array:
+    """Return the rate of each memory: as it is read locally, else the most that anyone reads."""
+    local = np.diagonal(rates).copy()
+    for node in np.flatnonzero(np.isnan(local)):
+        column = rates[:, node][~np.isnan(rates[:, node])]
+        local[node] = column.max() if column.size else np.nan
+    known = local[~np.isnan(local)]
+    if known.size and known.max() <= known.min() * (1 + 6 * noise):
+        local[~np.isnan(local)] = known.mean()
+    return np.where(np.isnan(local), known.mean() if known.size else 1.0, local)
+
+
+def _link_rates(
+    rates: Array, ends: Sequence[Pair], kinds: Sequence[int], noise: float
+) -> list[float]:
+    """Return the rate of each link: what its ends read of each other is limited by it.
+
+    Links of one kind of latency share a rate where noise explains the differences.
+    """
+    direct = []
+    for a, b in ends:
+        pair = [rate for rate in (rates[a, b], rates[b, a]) if not np.isnan(rate)]
+        direct.append(float(np.mean(pair)) if pair else np.nan)
+    found = np.array(direct)
+    of = np.array(kinds)
+    for kind in set(kinds):
+        own = found[of == kind]
+        known = own[~np.isnan(own)]
+        if not known.size:
+            continue
+        if known.max() <= known.min() * (1 + 6 * noise):
+            own = np.full(own.shape, known.mean())
+        else:
+            own = np.where(np.isnan(own), known.mean(), own)
+        found[of == kind] = own
+    whole = found[~np.isnan(found)]
+    return [float(r) for r in np.where(np.isnan(found), whole.mean() if whole.size else 1.0, found)]
 
 
 class _Search:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.links.result import Carried, LoadedRun
 from gnomon.errors import UsageError
 from gnomon.launch import Command, cannot_start, check_startable
 from gnomon.stress.nodes import Channel
@@ -15,7 +15,7 @@ from gnomon.stress.nodes import Channel
 if TYPE_CHECKING:
     from gnomon import _native
     from gnomon.analysis.links.loader import Loader
-    from gnomon.analysis.links.results import Level
+    from gnomon.analysis.links.result import Level
     from gnomon.machines.machine import Machine
     from gnomon.machines.program import Range
 
@@ -25,18 +25,6 @@ _REFERENCES = 1 << 21  # of a simulated generator, after which it ends
 _BLOCK = 64
 _REGION = 1 << 34
 _FAR = 1 << 50  # addresses that no workload has
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedRun:
-    """How long a program took under load, and alone where that was tried as well."""
-
-    command: tuple[str, ...]
-    seconds: float
-    exit_status: int
-    during: dict[Channel, float]
-    """Bytes a second that the generators of each channel read meanwhile."""
-    alone: float | None = None
 
 
 def run_loaded(loader: Loader, argv: Sequence[str], stdout: int | None = None) -> LoadedRun:
@@ -64,7 +52,9 @@ def run_loaded(loader: Loader, argv: Sequence[str], stdout: int | None = None) -
     seconds = time.monotonic() - begin
     for channel, rates in loader.latest().items():
         sums[channel].append(sum(rates))
-    during = {channel: sum(rates) / len(rates) for channel, rates in sums.items() if rates}
+    during = tuple(
+        Carried(channel, sum(rates) / len(rates)) for channel, rates in sums.items() if rates
+    )
     return LoadedRun(tuple(argv), seconds, 128 - status if status < 0 else status, during)
 
 
@@ -116,7 +106,7 @@ def _execute(
     binding: Sequence[int],
     levels: Sequence[Level],
     seed: int,
-) -> tuple[float, dict[Channel, float]]:
+) -> tuple[float, tuple[Carried, ...]]:
     from dataclasses import replace
 
     from gnomon.machines.execution import Execution, RunOptions, ThreadState
@@ -142,14 +132,14 @@ def _execute(
         lasted = [state.end_ns or running.now_ns for state in states[own:]]
         ledger = running.ledger()
     line = machine.levels[-1].line
-    during: dict[Channel, float] = {}
+    during = []
     at = own
     for level in levels:
         read = sum(ledger.of_thread(at + i, "loads") for i in range(level.count)) * line
         at += level.count
         until = max(lasted[at - own - level.count : at - own], default=end)
-        during[level.channel] = read / (until / 1e9) if until else 0.0
-    return end / 1e9, during
+        during.append(Carried(level.channel, read / (until / 1e9) if until else 0.0))
+    return end / 1e9, tuple(during)
 
 
 def _cores_first(machine: Machine, node: int) -> list[int]:

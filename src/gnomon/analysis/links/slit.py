@@ -8,14 +8,15 @@ The first two can be seen in measured matrices: here they are put beside the tab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.links.graph import LinkGraph, Matrices, Pair
+from gnomon.analysis.links.graph import LinkGraph
 from gnomon.analysis.links.reconstruct import reconstruct
+from gnomon.analysis.links.result import Matrices, Pair, SlitLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,30 +25,6 @@ LOCAL_DISTANCE = 10
 _FARTHEST = 254  # the table has a byte for each way, and 255 means that there is none
 REPORTED_NOISE = 0.03
 """Distances are round numbers, not measurements."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SlitLoss:
-    """A table of distances beside the matrices and links that were measured."""
-
-    distances: NDArray[np.float64]
-    reported: bool
-    """Whether firmware reports the table; otherwise it is made of the measured latencies."""
-    lost: frozenset[Pair]
-    """Links that the distances alone do not suggest, and those that only they do."""
-    invented: frozenset[Pair]
-    links: int
-    """How many links were measured."""
-    rate_off: float | None
-    """How many times too much or too little the worst way has, were bandwidth the inverse of
-    distance; None where too little was measured."""
-    worst: Pair | None
-
-    @property
-    def values(self) -> list[int]:
-        """The different distances, local first."""
-        known = self.distances[~np.isnan(self.distances)]
-        return sorted({round(float(value)) for value in known})
 
 
 def slit_of(latency_ns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,22 +42,33 @@ def links_of(distances: NDArray[np.float64]) -> LinkGraph:
 
 
 def slit_loss(
-    measured: Matrices, found: LinkGraph, distances: NDArray[np.float64] | None
+    measured: Matrices,
+    found: LinkGraph,
+    distances: NDArray[np.float64] | None,
+    numbers: Sequence[int] | None = None,
 ) -> SlitLoss | None:
-    """Compare measured matrices and links with the reported distances, or with made ones."""
+    """Compare measured matrices and links with the reported distances, or with made ones.
+
+    `numbers` are those of the nodes, in the order of the matrices.
+    """
     if measured.nodes < 2 or np.isnan(np.diag(measured.latency_ns)).all():
         return None
+    number = list(range(measured.nodes) if numbers is None else numbers)
     table = slit_of(measured.latency_ns) if distances is None else distances
     suggested = links_of(table).pairs
     off, worst = _rate_off(measured.gb_per_s, table)
+
+    def named(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+        return tuple((number[a], number[b]) for a, b in sorted(pairs))
+
     return SlitLoss(
-        table,
-        distances is not None,
-        found.pairs - suggested,
-        suggested - found.pairs,
-        len(found.pairs),
-        off,
-        worst,
+        distances=table,
+        reported=distances is not None,
+        links=len(found.pairs),
+        links_lost=named(found.pairs - suggested),
+        links_invented=named(suggested - found.pairs),
+        bandwidth_off=off,
+        bandwidth_worst=named([worst])[0] if worst is not None else None,
     )
 
 

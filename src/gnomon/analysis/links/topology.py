@@ -6,113 +6,70 @@ the nearest memory (HMAT). Measurement gives matrices. A graph of links can be h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.links.graph import (
-    LinkGraph,
-    Matrices,
-    Memory,
-    family,
-    node_classes,
-)
-from gnomon.analysis.links.reconstruct import NOISE, reconstruct
-from gnomon.analysis.links.slit import REPORTED_NOISE, SlitLoss, slit_loss
+from gnomon.analysis.links.graph import LinkGraph, Memory, family, node_classes
+from gnomon.analysis.links.reconstruct import reconstruct
+from gnomon.analysis.links.result import Basis, LinkFacts, LinksResult, Matrices, NodeFacts
+from gnomon.analysis.links.slit import REPORTED_NOISE, slit_loss
+from gnomon.recording.contents import Provenance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.machines.machine import Machine
-    from gnomon.stress.nodes import Nodes
+    from gnomon.machines.machine import Link, Machine
+    from gnomon.stress.nodes import Node, Nodes
 
 _APART = 0.25  # what differs by more than this, relatively, is worth a word
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
-    """A node as it is reported: its CPUs and memory, and what HMAT says of it, if anything."""
-
-    number: int
-    cpus: int
-    memory: int | None
-    """Bytes, None where it is not told, as for simulated machines; 0 is without memory."""
-    latency_ns: float | None = None
-    gb_per_s: float | None = None
-    initiators: tuple[int, ...] = ()
-    """The nodes whose CPUs HMAT's figures are for: the nearest ones."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Topology:
-    """Nodes with what is reported and, perhaps, measured of them."""
+class _Known:
+    """What is reported of a machine, and what was measured; nodes by their place."""
 
-    name: str
-    simulated: bool
     nodes: tuple[NodeFacts, ...]
+    described: bool
     distances: NDArray[np.float64] | None
-    """As firmware reports them, 10 for local; None where it reports none."""
     reported: LinkGraph | None
-    """The links that distances suggest, or those of a simulated machine's description."""
-    measured: Matrices | None = None
-    found: LinkGraph | None = None
-    """The links that measured matrices suggest."""
-    slit: SlitLoss | None = None
-    """What a table of distances alone would keep of what was measured."""
+    measured: Matrices | None
+    found: LinkGraph | None
 
     @property
-    def best(self) -> LinkGraph | None:
-        """The links as far as they are known: measured rather than reported."""
-        return self.found or self.reported
+    def numbers(self) -> list[int]:
+        """The numbers of the nodes, in the order of matrices."""
+        return [node.number for node in self.nodes]
 
     @property
-    def classes(self) -> list[list[int]]:
-        """Nodes that cannot be told apart by their place, their CPUs and memory."""
-        numbers = [node.number for node in self.nodes]
-        if self.best is None:
-            return [numbers]
-        marks = [(node.cpus, node.memory == 0) for node in self.nodes]
-        return [[numbers[i] for i in group] for group in node_classes(self.best, marks)]
-
-    @property
-    def family(self) -> str | None:
-        """The name of the topology, if it has one."""
-        return None if self.best is None else family(self.best.pairs, len(self.nodes))
+    def rates_measured(self) -> bool:
+        """Whether any bandwidth was measured: without one, those of found links mean nothing."""
+        return self.measured is not None and not np.isnan(self.measured.gb_per_s).all()
 
 
-def host_topology(nodes: Nodes) -> Topology:
-    """Return the topology of this host as the kernel reports it."""
-    facts = tuple(
-        NodeFacts(
-            node.number,
-            len(node.cpus),
-            node.memory,
-            node.access.read_latency if node.access else None,
-            node.access.read_bandwidth / 1e9
-            if node.access and node.access.read_bandwidth
-            else None,
-            node.access.initiators if node.access else (),
-        )
-        for node in nodes.nodes
-    )
+def host_topology(
+    nodes: Nodes, measured: Matrices | None = None, *, provenance: Provenance | None = None
+) -> LinksResult:
+    """Return the topology of this host as the kernel reports it, beside measured matrices."""
+    facts = tuple(map(_node_facts, nodes.nodes))
     numbers = [node.number for node in nodes.nodes]
     distances = np.array(
         [[nodes.distance(a, b) or np.nan for b in numbers] for a in numbers], float
     )
     known = not np.isnan(distances).any()
-    return Topology(
-        "this host",
-        simulated=False,
-        nodes=facts,
-        distances=distances if known else None,
-        reported=_from_distances(distances, facts) if known else None,
-    )
+    reported = _from_distances(distances, facts) if known else None
+    found = None if measured is None else reconstruct(measured)
+    both = _Known(facts, False, distances if known else None, reported, measured, found)
+    return _result("this host", both, provenance)
 
 
-def machine_topology(machine: Machine) -> Topology:
-    """Return the topology of a simulated machine as it is described."""
+def machine_topology(
+    machine: Machine, measured: Matrices | None = None, *, provenance: Provenance | None = None
+) -> LinksResult:
+    """Return the topology of a simulated machine as described, beside measured matrices."""
     nodes = tuple(
         NodeFacts(i, node.cores * machine.core.threads, None if node.memory else 0)
         for i, node in enumerate(machine.nodes)
@@ -123,19 +80,71 @@ def machine_topology(machine: Machine) -> Topology:
         else Memory(np.nan, np.nan)
         for node in machine.nodes
     )
-    graph = LinkGraph(memories, machine.links)
-    return Topology(machine.name, simulated=True, nodes=nodes, distances=None, reported=graph)
+    found = None if measured is None else reconstruct(measured)
+    both = _Known(nodes, True, None, LinkGraph(memories, machine.links), measured, found)
+    origin = provenance or Provenance(machine.name, simulated=True, machine=machine.name)
+    return _result(machine.name, both, origin)
 
 
-def with_measured(topology: Topology, matrices: Matrices, noise: float = NOISE) -> Topology:
-    """Return the topology with measured matrices and the links that they suggest."""
-    found = reconstruct(matrices, noise=noise)
-    return replace(
-        topology,
-        measured=matrices,
-        found=found,
-        slit=slit_loss(matrices, found, topology.distances),
+def _node_facts(node: Node) -> NodeFacts:
+    access = node.access
+    if access is None:
+        return NodeFacts(node.number, len(node.cpus), node.memory)
+    rate = access.read_bandwidth / 1e9 if access.read_bandwidth else None
+    facts = access.read_latency, rate, access.initiators
+    return NodeFacts(node.number, len(node.cpus), node.memory, *facts)
+
+
+def _result(name: str, both: _Known, provenance: Provenance | None) -> LinksResult:
+    numbers = both.numbers
+    best = both.found or both.reported
+    groups = [list(range(len(numbers)))]
+    if best is not None:
+        marks = [(node.cpus, node.memory == 0) for node in both.nodes]
+        groups = node_classes(best, marks)
+    slit = None
+    if both.measured is not None and both.found is not None:
+        slit = slit_loss(both.measured, both.found, both.distances, numbers)
+    basis = Basis.DESCRIBED if both.described else Basis.DISTANCES
+    return LinksResult(
+        machine=name,
+        nodes=both.nodes,
+        topology=None if best is None else family(best.pairs, len(numbers)),
+        distances=both.distances,
+        reported_links=_links(both, both.reported, basis),
+        measured=both.measured,
+        measured_links=_links(both, both.found, Basis.MEASURED),
+        adjacency=_adjacency(both),
+        alike=tuple(tuple(numbers[i] for i in group) for group in groups),
+        disagreements=tuple(_disagreements(both)),
+        slit=slit,
+        provenance=provenance,
     )
+
+
+def _links(both: _Known, graph: LinkGraph | None, basis: Basis) -> tuple[LinkFacts, ...] | None:
+    """Return links with the numbers of nodes; distances tell neither nanoseconds nor a rate."""
+
+    def one(link: Link) -> LinkFacts:
+        ends = both.numbers[link.ends[0]], both.numbers[link.ends[1]]
+        if basis is Basis.DISTANCES:
+            return LinkFacts(ends, distance=round(link.latency_ns, 3))
+        if basis is Basis.MEASURED:
+            return LinkFacts(ends, link.latency_ns, link.gb_per_s if both.rates_measured else None)
+        return LinkFacts(ends, link.latency_ns, link.gb_per_s, duplex=str(link.duplex))
+
+    return None if graph is None else tuple(map(one, graph.links))
+
+
+def _adjacency(both: _Known) -> Matrices | None:
+    """Return links and memories as matrices; distances alone have neither of the two units."""
+    if both.found is not None:
+        found = both.found.adjacency()
+        rates = found.gb_per_s if both.rates_measured else np.full_like(found.gb_per_s, np.nan)
+        return Matrices(found.latency_ns, rates)
+    if both.described and both.reported is not None:
+        return both.reported.adjacency()
+    return None
 
 
 def _from_distances(distances: NDArray[np.float64], nodes: tuple[NodeFacts, ...]) -> LinkGraph:
@@ -149,46 +158,41 @@ def _from_distances(distances: NDArray[np.float64], nodes: tuple[NodeFacts, ...]
     return reconstruct(Matrices(distances, unknown), noise=REPORTED_NOISE)
 
 
-def disagreements(topology: Topology) -> list[str]:
-    """Return where reported and measured are apart, a sentence each, by name."""
-    if topology.measured is None:
-        return []
-    numbers = [node.number for node in topology.nodes]
-    return [
-        *_distance_sentences(topology, numbers),
-        *_hmat_sentences(topology, numbers),
-        *_link_sentences(topology, numbers),
-    ]
+def _disagreements(both: _Known) -> Iterator[str]:
+    """Yield where reported and measured are apart, a sentence each, by number."""
+    if both.measured is not None:
+        yield from _distance_sentences(both, both.measured)
+        yield from _hmat_sentences(both, both.measured)
+        yield from _link_sentences(both)
 
 
-def _distance_sentences(topology: Topology, numbers: list[int]) -> list[str]:
+def _distance_sentences(both: _Known, measured: Matrices) -> Iterator[str]:
     """Compare distances with latencies, both relative to local ones.
 
     A simulated machine is described in nanoseconds beyond the caches: there it is compared what
     the way adds to a local read.
     """
-    assert topology.measured is not None
-    seen = topology.measured.latency_ns
-    sentences = []
+    numbers, seen = both.numbers, measured.latency_ns
+    described = both.described and both.reported is not None
+    said = both.reported.end_to_end().latency_ns if described and both.reported else both.distances
+    if said is None:
+        return
     for a, b in permutations(range(len(numbers)), 2):
         way = f"{numbers[a]}->{numbers[b]}"
-        if topology.simulated and topology.reported is not None:
-            said = topology.reported.end_to_end().latency_ns
-            reported, measured = said[a, b] - said[a, a], seen[a, b] - seen[a, a]
-            if _apart(reported, measured):
-                sentences.append(
+        if described:
+            reported, found = said[a, b] - said[a, a], seen[a, b] - seen[a, a]
+            if _apart(reported, found):
+                yield (
                     f"{way}: described as {reported:g} ns more than local; measured "
-                    f"{measured:.4g} ns more."
+                    f"{found:.4g} ns more."
                 )
-        elif topology.distances is not None:
-            said = topology.distances
-            reported, measured = said[a, b] / said[a, a], seen[a, b] / seen[a, a]
-            if _apart(reported, measured):
-                sentences.append(
+        else:
+            reported, found = said[a, b] / said[a, a], seen[a, b] / seen[a, a]
+            if _apart(reported, found):
+                yield (
                     f"{way}: reported as {said[a, b]:g}, {reported:.2g} times local; measured "
-                    f"{seen[a, b]:.4g} ns, {measured:.2g} times local."
+                    f"{seen[a, b]:.4g} ns, {found:.2g} times local."
                 )
-    return sentences
 
 
 def _apart(reported: float, measured: float) -> bool:
@@ -198,41 +202,39 @@ def _apart(reported: float, measured: float) -> bool:
     return bool(abs(measured - reported) > _APART * abs(reported))
 
 
-def _hmat_sentences(topology: Topology, numbers: list[int]) -> list[str]:
-    assert topology.measured is not None
-    sentences = []
-    for index, node in enumerate(topology.nodes):
+def _hmat_sentences(both: _Known, measured: Matrices) -> Iterator[str]:
+    numbers = both.numbers
+    for index, node in enumerate(both.nodes):
         # A node without CPUs is read by those that firmware names as nearest.
         readers = [numbers.index(each) for each in node.initiators if each in numbers] or [index]
         reader = index if index in readers else readers[0]
         way = f"{numbers[reader]}->{numbers[index]}"
-        seen = topology.measured.latency_ns[reader, index]
+        seen = measured.latency_ns[reader, index]
         if node.latency_ns and _apart(node.latency_ns, seen):
-            sentences.append(
+            yield (
                 f"{way}: HMAT reports a latency of {node.latency_ns:g} ns; measured {seen:.4g} ns."
             )
-        rate = topology.measured.gb_per_s[reader, index]
+        rate = measured.gb_per_s[reader, index]
         # Less is no contradiction: few generators may not reach what there is.
         if node.gb_per_s and not np.isnan(rate) and rate > (1 + _APART) * node.gb_per_s:
-            sentences.append(
+            yield (
                 f"{way}: HMAT reports a bandwidth of {node.gb_per_s:g} GB/s; measured "
                 f"{rate:.4g} GB/s."
             )
-    return sentences
 
 
-def _link_sentences(topology: Topology, numbers: list[int]) -> list[str]:
-    if topology.found is None or topology.reported is None:
-        return []
-    source = "the description" if topology.simulated else "reported distances"
-    only_reported = sorted(topology.reported.pairs - topology.found.pairs)
-    only_found = sorted(topology.found.pairs - topology.reported.pairs)
-    return [
-        f"link {numbers[a]}-{numbers[b]}: {source} suggest{'s' * topology.simulated} it, measured "
-        "latencies do not."
-        for a, b in only_reported
-    ] + [
-        f"link {numbers[a]}-{numbers[b]}: measured latencies suggest it, {source} "
-        f"do{'es' * topology.simulated} not."
-        for a, b in only_found
-    ]
+def _link_sentences(both: _Known) -> Iterator[str]:
+    if both.found is None or both.reported is None:
+        return
+    numbers = both.numbers
+    source = "the description" if both.described else "reported distances"
+    for a, b in sorted(both.reported.pairs - both.found.pairs):
+        yield (
+            f"link {numbers[a]}-{numbers[b]}: {source} suggest{'s' * both.described} it, measured "
+            "latencies do not."
+        )
+    for a, b in sorted(both.found.pairs - both.reported.pairs):
+        yield (
+            f"link {numbers[a]}-{numbers[b]}: measured latencies suggest it, {source} "
+            f"do{'es' * both.described} not."
+        )

@@ -28,11 +28,71 @@ class Point(NamedTuple):
     y: float
 
 
+# What a drawing needs of the style of pages to stand alone, in the reader's light or dark theme.
+_STYLE = """
+text { font: 12px system-ui, sans-serif; fill: #1f2933 }
+text.title { font-size: 15px; font-weight: 600 }
+text.strong { font-weight: 600 }
+.sheet, .behind { fill: #ffffff }
+.box { fill: #eef1f4; stroke: #7b8794 }
+.link { stroke: #7b8794 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e4e7eb }
+  .sheet, .behind { fill: #16191d }
+  .box { fill: #262b31 }
+}
+"""
+_HEADING = 52.0
+
+
 def graph(block: Graph) -> str:
     """Return the drawing as a figure."""
     if not block.nodes:
         return ""
-    edges = [e for e in block.edges if 0 <= e.a < len(block.nodes) and 0 <= e.b < len(block.nodes)]
+    edges = _edges(block)
+    body, size = _body(block, edges)
+    common = _common(edges)
+    label = _label_of(block, edges)
+    picture = element(
+        "svg", body, class_="graph", role="img", aria_label=label, width=size.x, height=size.y,
+        viewBox=f"0 0 {size.x:.0f} {size.y:.0f}", style=f"min-width:{min(size.x, 560):.0f}px",
+    )  # fmt: skip
+    box = element("div", picture, class_="scroll", tabindex="0", role="region", aria_label=label)
+    caption = escape(glued(_caption(block, edges)))
+    return f"<figure>{box}<figcaption>{caption}</figcaption></figure>" + _table(
+        block, edges, common
+    )
+
+
+def graph_file(block: Graph, title: str) -> str:
+    """Return the drawing as the text of an SVG file, with a title and what all links share."""
+    edges = _edges(block)
+    body, size = _body(block, edges)
+    caption = _caption(block, edges)
+    wide = max(size.x, *(len(text) * _LETTER * 1.15 + 2 * _MARGIN for text in (title, caption)))
+    high = size.y + _HEADING
+    moved = f"translate({(wide - size.x) / 2:.1f} {_HEADING})"
+    parts = [
+        element("title", escape(title)),
+        element("style", _STYLE),
+        element("rect", class_="sheet", width=wide, height=high),
+        lettering(title, wide / 2, 24, "title", "middle"),
+        lettering(caption, wide / 2, 42, "m", "middle"),
+        element("g", body, transform=moved),
+    ]
+    picture = element(
+        "svg", "\n".join(parts), xmlns="http://www.w3.org/2000/svg", role="img", width=wide,
+        height=high, viewBox=f"0 0 {wide:.0f} {high:.0f}",
+    )  # fmt: skip
+    return f"{picture}\n"
+
+
+def _edges(block: Graph) -> list[Edge]:
+    return [e for e in block.edges if 0 <= e.a < len(block.nodes) and 0 <= e.b < len(block.nodes)]
+
+
+def _body(block: Graph, edges: Sequence[Edge]) -> tuple[str, Point]:
+    """Return links and boxes, and how much room they take."""
     texts = [_lines(node) for node in block.nodes]
     wide = max(len(line) for lines in texts for line in lines) * _LETTER + 20
     high = max(map(len, texts)) * _LINE + 12
@@ -40,24 +100,23 @@ def graph(block: Graph) -> str:
     width = max(p.x for p in centres) + wide / 2 + 2 * _MARGIN
     height = max(p.y for p in centres) + high / 2 + 2 * _MARGIN
     centres = [Point(p.x + _MARGIN, p.y + _MARGIN) for p in centres]
-    common = _common(edges)
     body = "".join(_links(edges, centres, block.names)) + "".join(
-        _labels(edges, centres, common, Point(wide, high))
+        _labels(edges, centres, _common(edges), Point(wide, high))
     )
     body += "".join(_box(p, lines, wide, high) for p, lines in zip(centres, texts, strict=True))
-    label = f"{block.caption or 'Graph'}: {len(block.nodes)} nodes, {len(edges)} links"
-    picture = element(
-        "svg", body, class_="graph", role="img", aria_label=label, width=width, height=height,
-        viewBox=f"0 0 {width:.0f} {height:.0f}", style=f"min-width:{min(width, 560):.0f}px",
-    )  # fmt: skip
-    box = element("div", picture, class_="scroll", tabindex="0", role="region", aria_label=label)
-    shared = _facts(common, block.names)
+    return body, Point(width, height)
+
+
+def _label_of(block: Graph, edges: Sequence[Edge]) -> str:
+    return f"{block.caption or 'Graph'}: {len(block.nodes)} nodes, {len(edges)} links"
+
+
+def _caption(block: Graph, edges: Sequence[Edge]) -> str:
+    """Return the caption with what is said of all links at once."""
+    shared = _facts(_common(edges), block.names)
     each = f"Each link: {shared}." if shared else ""
     ways = "Loads are written where they come from." if any(e.loads for e in edges) else ""
-    caption = " ".join(filter(None, (block.caption, each, ways)))
-    return f"<figure>{box}<figcaption>{escape(glued(caption))}</figcaption></figure>" + _table(
-        block, edges, common
-    )
+    return " ".join(filter(None, (block.caption, each, ways)))
 
 
 def _lines(node: Node) -> list[str]:

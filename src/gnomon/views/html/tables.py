@@ -83,6 +83,8 @@ def _caption(block: Table, strips: Sequence[Strip]) -> str:
 def _strips(block: Table) -> list[Strip]:
     everything = [_number(cell) for row in block.rows for cell in row[1:]] if block.heat else []
     numbers_of_all = [value for value in everything if value is not None]
+    largest = max(map(abs, numbers_of_all), default=0.0)
+    shared: dict[str, units.Scale | None] = {}  # of a matrix: looked for once, not per column
     found = []
     for place, column in enumerate(block.columns):
         cells = [row[place] for row in block.rows]
@@ -90,9 +92,14 @@ def _strips(block: Table) -> list[Strip]:
             continue
         numbers = [value for value in map(_number, cells) if value is not None]
         unit = column.unit or next((cell.unit for cell in cells if cell.unit), "")
-        scaled = numbers_of_all if block.heat and numbers else numbers
-        scale = units.Scale.of(scaled, unit) if column.common and numbers else None
-        size = max(map(abs, numbers_of_all if block.heat else numbers), default=0.0)
+        scale = None
+        if column.common and numbers and block.heat:
+            if unit not in shared:
+                shared[unit] = units.Scale.of(numbers_of_all, unit)
+            scale = shared[unit]
+        elif column.common and numbers:
+            scale = units.Scale.of(numbers, unit)
+        size = largest if block.heat else max(map(abs, numbers), default=0.0)
         intervals = bool(column.interval) and any(cell.within for cell in cells)
         found.append(Strip(place, column, bool(numbers), scale, intervals, size))
     return found

@@ -11,7 +11,6 @@ from gnomon.recording.contents import Provenance
 from gnomon.units import format_duration
 from gnomon.views.report.counts import FOOTPRINT
 from gnomon.views.report.page import Figure, Page, Section
-from gnomon.views.report.topology import topology_sections
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.state import State
@@ -68,7 +67,7 @@ def page_of(
     return Page(
         title=title,
         subtitle=_subtitle(origins),
-        sections=(*sections, *topology_sections(origins)),
+        sections=(*sections, *_machines(origins)),
         facts=_joined(origins),
         warnings=tuple(warnings),
         simulated=any(origin.simulated for origin in origins),
@@ -230,6 +229,17 @@ def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:
 
 def _named(section: Section, name: str) -> Section:
     return replace(section, title=f"{name}: {section.title}")
+
+
+def _machines(origins: Sequence[Provenance]) -> tuple[Section, ...]:
+    """Return the section with the simulated machines that counts come from."""
+    from gnomon.views.blocks import Graph
+    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.html import fragment
+
+    drawn = [block for block in machines_of(origins) if isinstance(block, Graph)]
+    figures = (Figure("", svg=fragment(drawn)),)
+    return (Section("The simulated machine", (), figures),) if drawn else ()
 
 
 def _described(title: str, result: Result) -> Section:

@@ -9,8 +9,10 @@ from dataclasses import replace
 import pytest
 
 from gnomon.machines import Link, Machine, load_machine, machine_names
-from gnomon.views.topology import draw_topology, square_order
-from gnomon.views.topology_svg import topology_svg
+from gnomon.views.describe.topology import graph_of
+from gnomon.views.html.graph import graph_file
+from gnomon.views.terminal import lines as lines_of
+from gnomon.views.terminal.graph import square_order
 
 _RING = load_machine("ring-4")
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -19,6 +21,16 @@ _SVG = "{http://www.w3.org/2000/svg}"
 def _graph(nodes: int, pairs: list[tuple[int, int]], *, differ: bool = False) -> Machine:
     links = tuple(Link(pair, 15 + i * differ, 70) for i, pair in enumerate(pairs))
     return replace(_RING, nodes=(_RING.nodes[0],) * nodes, links=links)
+
+
+def draw_topology(machine: Machine) -> list[str]:
+    """The lines of a machine's graph."""
+    return [*lines_of([graph_of(machine)])]
+
+
+def topology_svg(machine: Machine) -> str:
+    """The graph of a machine as a file of its own."""
+    return graph_file(graph_of(machine, machine.title), f"{machine.name}: simulated machine")
 
 
 def _full(nodes: int) -> list[tuple[int, int]]:
@@ -31,19 +43,21 @@ def _ring(nodes: int) -> list[tuple[int, int]]:
 
 def test_a_ring_of_four_is_a_square() -> None:
     assert draw_topology(_RING) == [
-        "  ┌────────────────┐       ┌────────────────┐",
-        "  │     node 0     │       │     node 1     │",
-        "  │    2 cores     │───────│    2 cores     │",
-        "  │ 45 GB/s, 30 ns │       │ 45 GB/s, 30 ns │",
-        "  └────────────────┘       └────────────────┘",
-        "           │                        │",
-        "           │                        │",
-        "           │                        │",
-        "  ┌────────────────┐       ┌────────────────┐",
-        "  │     node 3     │       │     node 2     │",
-        "  │    2 cores     │───────│    2 cores     │",
-        "  │ 45 GB/s, 30 ns │       │ 45 GB/s, 30 ns │",
-        "  └────────────────┘       └────────────────┘",
+        "  ┌─────────┐       ┌─────────┐",
+        "  │ node 0  │       │ node 1  │",
+        "  │ 2 cores │       │ 2 cores │",
+        "  │ 45 GB/s │───────│ 45 GB/s │",
+        "  │  30 ns  │       │  30 ns  │",
+        "  └─────────┘       └─────────┘",
+        "       │                 │",
+        "       │                 │",
+        "       │                 │",
+        "  ┌─────────┐       ┌─────────┐",
+        "  │ node 3  │       │ node 2  │",
+        "  │ 2 cores │       │ 2 cores │",
+        "  │ 45 GB/s │───────│ 45 GB/s │",
+        "  │  30 ns  │       │  30 ns  │",
+        "  └─────────┘       └─────────┘",
         "",
         "  4 links: 15 GB/s, 70 ns, full duplex each",
     ]
@@ -57,14 +71,14 @@ def test_four_nodes_fully_connected_have_diagonals_that_cross_once() -> None:
 
 def test_a_ring_in_another_order_is_turned_until_its_links_are_sides() -> None:
     machine = _graph(4, [(0, 2), (2, 1), (1, 3), (3, 0)])
-    assert square_order(len(machine.nodes), machine.links) == (0, 2, 1, 3)
+    assert square_order(len(machine.nodes), [link.ends for link in machine.links]) == (0, 2, 1, 3)
     assert "╲" not in "\n".join(draw_topology(machine))
 
 
 def test_one_node_is_a_box_without_a_legend() -> None:
     lines = draw_topology(load_machine("laptop"))
-    assert len(lines) == 5
-    assert "8 cores x 2 threads" in lines[2]
+    assert len(lines) == 6
+    assert "8 cores × 2 threads" in lines[2]
 
 
 @pytest.mark.parametrize("nodes", [5, 6, 8])
