@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, show."""
     check_html(options)
-    from gnomon.analysis.notify import bench_of
+    from gnomon.analysis.messages import bench_of
     from gnomon.analysis.prediction import measured_ways, predict, read_application
     from gnomon.views.prediction import prediction_as_json, print_prediction
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
-from gnomon.messaging.fitting import ImbalanceFit, MissFit, Parameter, SaturationFit
+from gnomon.messaging.fitting import ImbalanceFit, MissFit, SaturationFit
+from gnomon.result import Quantity
 from gnomon.views.table import Column, Table
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _law(fit: Fit) -> str:
             return f"how much later than the mean the last of {fit.nodes} nodes is, as a share"
 
 
-def _parameters(fit: Fit) -> Mapping[str, Parameter]:
+def _parameters(fit: Fit) -> Mapping[str, Quantity]:
     match fit:
         case SaturationFit():
             return {"height": fit.height, "knee": fit.knee}

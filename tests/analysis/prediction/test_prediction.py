@@ -10,13 +10,13 @@ import pytest
 from gnomon.analysis.prediction import (
     Application,
     Prediction,
-    Quantity,
     Way,
     predict,
     read_application,
 )
 from gnomon.analysis.prediction.prediction import solve_for
 from gnomon.errors import UsageError
+from gnomon.messaging import Quantity
 from gnomon.messaging.cluster_model import Saturation
 
 EXACT = Quantity.exactly

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from gnomon.analysis.prediction.prediction import Predicted, Prediction, predict
     from gnomon.analysis.prediction.ways import (
         MeasuredWays,
-        Quantity,
         Way,
         measured_ways,
         user_level,
@@ -22,7 +21,6 @@ __all__ = [
     "MeasuredWays",
     "Predicted",
     "Prediction",
-    "Quantity",
     "Way",
     "measured_ways",
     "predict",
@@ -37,7 +35,6 @@ __getattr__, __dir__ = lazy_names(
         "MeasuredWays": "ways",
         "Predicted": "prediction",
         "Prediction": "prediction",
-        "Quantity": "ways",
         "Way": "ways",
         "measured_ways": "ways",
         "predict": "prediction",

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gnomon.analysis.notebook import Shown
 from gnomon.analysis.prediction.application import Application
-from gnomon.analysis.prediction.ways import USER_LEVEL, Quantity, Way, user_level
+from gnomon.analysis.prediction.ways import USER_LEVEL, Way, user_level
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
 from gnomon.messaging.cluster_model import Exchange, Solution, solve
+from gnomon.result import Quantity
 from gnomon.units import format_bytes, format_duration
+
+if TYPE_CHECKING:
+    import numpy as np
 
 DRAWS = 120
 _CURVE_POINTS = 25
@@ -114,7 +119,7 @@ def predict(
     target = user_level(polling)
     ordered = [now, *(way for way in ways if way is not now)]
     solved = {way.name: solve_for(application, way) for way in (*ordered, target)}
-    spread = _draw(application, [*ordered, target], seed, draws)
+    spread = _drawn(application, [*ordered, target], seed, draws)
     best = solved[target.name].cycle
 
     def predicted(way: Way) -> Predicted:
@@ -224,7 +229,7 @@ def solve_for(
     )
 
 
-def _draw(
+def _drawn(
     application: Application, ways: Sequence[Way], seed: int, draws: int
 ) -> dict[str, list[float]]:
     import numpy as np
@@ -236,14 +241,21 @@ def _draw(
         random = np.random.default_rng((seed, number))
         drawn = replace(
             application,
-            compute=Quantity.exactly(application.compute.draw(random)),
-            handler=Quantity.exactly(application.handler.draw(random)),
+            compute=Quantity.exactly(_draw(application.compute, random)),
+            handler=Quantity.exactly(_draw(application.handler, random)),
         )
         for index, way in enumerate(ways):
             own = np.random.default_rng((seed, number, index if way.measured else alike))
-            cycle = solve_for(drawn, way, partial(Quantity.draw, random=own)).cycle
+            cycle = solve_for(drawn, way, partial(_draw, random=own)).cycle
             found[way.name].append(cycle)
     return found
+
+
+def _draw(quantity: Quantity, random: np.random.Generator) -> float:
+    """Return a value by chance, wider on the side whose end is farther away."""
+    z = float(random.standard_normal())
+    side = quantity.high - quantity.value if z > 0 else quantity.value - quantity.low
+    return max(quantity.value + z * side / 1.96, 0.0)
 
 
 def _interval(value: float, drawn: Sequence[float]) -> Quantity:

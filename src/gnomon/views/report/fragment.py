@@ -11,7 +11,6 @@ from gnomon.analysis.latency.model import LatencyResult
 from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
 from gnomon.analysis.memory.model import MemoryResult
-from gnomon.analysis.notify import Bench, InterferenceResult
 from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
@@ -24,8 +23,6 @@ from gnomon.views.report.assemble import (
     state_page,
 )
 from gnomon.views.report.memory import memory_page
-from gnomon.views.report.notify import bench_page
-from gnomon.views.report.notify_interfere import interference_page
 from gnomon.views.report.page import DataTable, Page, Section
 from gnomon.views.report.prediction import prediction_page
 
@@ -33,8 +30,6 @@ _ROWS = 25
 
 _PAGES: dict[type, Callable[[Any], Page]] = {
     Advice: advice_page,
-    Bench: bench_page,
-    InterferenceResult: interference_page,
     LocalityResult: locality_page,
     LatencyResult: latency_page,
     MemoryResult: memory_page,
