@@ -41,7 +41,9 @@ LARGE = 4096
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
     "messages-bench": "gnomon.analysis.messages.result",
+    "messages-fit": "gnomon.analysis.prediction.result",
     "messages-interference": "gnomon.analysis.messages.result",
+    "messages-prediction": "gnomon.analysis.prediction.result",
     "survey": "gnomon.analysis.survey.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

@@ -14,8 +14,8 @@ from gnomon.analysis.messages.interference import Costs, break_even_of, pays, re
 from gnomon.analysis.messages.interference import _rows as rows_of
 from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime, Row, Timing
 from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
-from gnomon.analysis.prediction import measured_ways, predict
-from gnomon.analysis.prediction.application import Application
+from gnomon.analysis.prediction import measured_ways, predict_with
+from gnomon.analysis.prediction.result import Application
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging import Quantity
 from gnomon.messaging.host import Histogram
@@ -208,7 +208,7 @@ def test_on_one_core_waking_is_work_and_polling_that_of_two() -> None:
     assert futex.wake_is_work
     assert known.polling is not None
     assert known.polling.latency == 200
-    found = predict(
+    found = predict_with(
         Application("a", Quantity.exactly(1000)), known.ways, polling=known.polling, draws=5
     )
     assert found.now.speedup.value > 2
@@ -227,7 +227,7 @@ def test_a_benchmark_on_a_busy_machine_is_doubted() -> None:
     known = measured_ways(made_bench(*slow))
     assert "polling was slower" in known.warnings[0]
     asked = Application("a", Quantity.exactly(1000), mechanism="futex")
-    found = predict(asked, known.ways, warnings=known.warnings, draws=5)
+    found = predict_with(asked, known.ways, warnings=known.warnings, draws=5)
     assert found.warnings == known.warnings
     hybrid = (*AWAKE, row("spin-block", 300, 20, 30, Regime.AWAKE))  # which polls at first
     assert measured_ways(made_bench(*hybrid)).warnings == ()
@@ -238,8 +238,8 @@ def test_messages_larger_than_any_that_was_measured_are_doubted() -> None:
     ways = [replace(way, sizes=((1024, 100.0), (1 << 20, 90_000.0))) for way in known.ways]
     for size, doubts in ((1 << 20, 0), (1 << 21, 1)):
         asked = Application("a", Quantity.exactly(1000), response=size, mechanism="futex")
-        assert len(predict(asked, ways, draws=5).warnings) == doubts
-    assert "messages of 2 MiB are larger" in predict(asked, ways, draws=5).warnings[0]
+        assert len(predict_with(asked, ways, draws=5).warnings) == doubts
+    assert "messages of 2 MiB are larger" in predict_with(asked, ways, draws=5).warnings[0]
 
 
 def costs(lost: float, latency: float, work: float, noise: float = 0.0) -> Costs:

@@ -12,7 +12,6 @@ from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
 from gnomon.analysis.memory.model import MemoryResult
 from gnomon.analysis.phases.model import PhasesResult
-from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
@@ -24,7 +23,6 @@ from gnomon.views.report.assemble import (
 )
 from gnomon.views.report.memory import memory_page
 from gnomon.views.report.page import DataTable, Page, Section
-from gnomon.views.report.prediction import prediction_page
 
 _ROWS = 25
 
@@ -34,7 +32,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     LatencyResult: latency_page,
     MemoryResult: memory_page,
     PhasesResult: phases_page,
-    Prediction: prediction_page,
     Scaling: scale_page,
     State: state_page,
 }
