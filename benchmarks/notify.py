@@ -26,7 +26,7 @@ from benchmarks.harness.result import (
 from benchmarks.harness.statistics import paired_ratio, quartiles
 from benchmarks.harness.timing import interleaved
 from benchmarks.harness.tools import compiled
-from gnomon.analysis.notify import bench
+from gnomon.analysis.messages import bench
 from gnomon.messaging.host import Phase, What, run_session
 
 _KINDS = {"pipe": "pipe", "unix-stream": "unix", "tcp": "tcp", "signal": "signal"}

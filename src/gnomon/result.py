@@ -44,6 +44,10 @@ KINDS: dict[str, str] = {
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
     "links-experiment": "gnomon.analysis.links.result",
+    "messages-bench": "gnomon.analysis.messages.result",
+    "messages-fit": "gnomon.analysis.prediction.result",
+    "messages-interference": "gnomon.analysis.messages.result",
+    "messages-prediction": "gnomon.analysis.prediction.result",
     "survey": "gnomon.analysis.survey.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
@@ -71,6 +75,31 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with the ends of the interval that holds it with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Quantity:
+        """Return a number that is known."""
+        return cls(value, value, value)
+
+    def times(self, factor: float) -> Quantity:
+        """Return it in another unit."""
+        return Quantity(self.value * factor, self.low * factor, self.high * factor)
+
+    def at_least_zero(self) -> Quantity:
+        """Return it without what noise has made negative."""
+        return Quantity(max(self.value, 0.0), max(self.low, 0.0), max(self.high, 0.0))
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} [{self.low:.6g}, {self.high:.6g}]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -345,6 +345,8 @@ def _figure(value: float, within: Within, digits: int = 0) -> str:
     if within is not None and _bounded(within):
         place = 1 - math.floor(math.log10((within[1] - within[0]) / 2))
         size = math.floor(math.log10(abs(value))) if value else 0
+        if value and (within[0] > 0 or within[1] < 0):
+            place = max(place, 1 - size)  # 468 in 440 to 36,000 is not 0
         place = min(place, _MOST - 1 - size)
         return f"{round(value, place):,.{max(place, 0)}f}"
     digits = digits or _DIGITS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.analysis.notify import bench_of
+from gnomon.analysis.messages import bench_of
 
 from .running import Run, command_line, environment, wait_for_children
 
@@ -19,7 +19,7 @@ APP = '[application]\nname = "store"\ncompute = "12us"\nthreads = 2\nrequest = 6
 
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from gnomon.analysis.notify import bench
+    from gnomon.analysis.messages import bench
 
     path = tmp_path_factory.mktemp("notify") / "bench.gnomon"
     sizes = [0, 64, 1024, 4096, 65536]
@@ -31,13 +31,14 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_benchmark_is_shown_and_recorded(gnomon: Run, tmp_path: Path) -> None:
     done = gnomon("notify", "bench", *QUICK, "-s", "0,64,4KiB", "-o", "bench")
     assert done.code == 0, done.err
-    assert done.out.startswith("messages by 3 mechanisms in ")
-    assert "same-core: one core; the two take turns" in done.out
+    assert done.out.startswith("Fastest round trips: ")
+    assert "timings: 3 mechanisms, " in done.out
+    assert ": one core; the two take turns" in done.out
     assert "a system call that does nothing takes" in done.out
-    assert "left out: regime siblings" in done.out or "siblings:" in done.out
+    assert "regime siblings: no two CPUs to use are" in done.out or "siblings (CPUs" in done.out
     assert "recorded in bench.gnomon" in done.out
     again = gnomon("notify", "bench", "--from", "bench.gnomon")
-    assert again.out.rstrip() == done.out.partition("\n  recorded in")[0].rstrip()
+    assert again.out.rstrip() == done.out.partition("recorded in")[0].rstrip()
     some = gnomon("notify", "bench", "--from", "bench.gnomon", "-m", "futex", "-r", "same-core")
     assert "futex" in some.out
     assert "pipe" not in some.out
@@ -55,16 +56,15 @@ def test_a_benchmark_as_json_and_html(gnomon: Run, benchmark: str, tmp_path: Pat
     assert done.json["command"] == "notify bench"
     row = results["rows"][0]
     assert row["mechanism"] == "poll"
-    trip = row["timings"][0]
-    assert trip["what"] == "round-trip"
+    trip = row["round_trips"][0]
     assert trip["p50"]["low"] <= trip["p50"]["value"] <= trip["p50"]["high"]
     assert sum(trip["histogram"]["counts"]) == trip["samples"]
-    assert {"regime", "shown", "signs", "classes"} == set(results["order"][0])
+    assert {"regime", "shown", "signs", "places"} == set(results["orders"][0])
     curve = next(each for each in results["curves"] if each["mechanism"] == "tcp")
     assert curve["hockney"]["segments"][0]["startup"]["value"] > 0
-    assert {"L", "o_send", "o_receive", "g", "G", "error"} == set(curve["loggp"])
+    assert {"latency", "send", "receive", "gap", "gap_per_byte", "error"} == set(curve["loggp"])
     page = (tmp_path / "b.html").read_text()
-    assert "What messages cost on this host" in page
+    assert "Fastest round trips" in page
     assert "Histograms of the same" in page
     assert "Sizes held out of the fits were met with" in page
 
@@ -75,8 +75,8 @@ def test_interference_gives_a_recommendation(gnomon: Run, tmp_path: Path) -> Non
     assert done.code == 0, done.err
     # The last one on a machine that is busy with other things.
     said = ("block with", "wait with", "no recommendation: compute was faster beside")
-    assert done.out.split("\n", 1)[0].startswith(said)
-    assert "a message 50 µs after each answer" in done.out
+    assert done.out.split("\n", 1)[0].lower().startswith(said)
+    assert "A message 50 µs after each answer" in done.out
     assert "reference" in done.out
     assert "Compute lost against the mean round trip" in (tmp_path / "i.html").read_text()
     results = gnomon(*line, "--json").json["results"]
@@ -91,9 +91,9 @@ def test_a_prediction(gnomon: Run, benchmark: str, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert done.out.startswith("ESTIMATED user-level notification would make 'store'")
     assert "futex (used now)" in done.out
-    assert "What user-level notification would bring store" in (tmp_path / "p.html").read_text()
+    assert "user-level notification would make" in (tmp_path / "p.html").read_text()
     results = gnomon(*line, "--json").json["results"]
-    assert results["mechanism"] == "futex"
+    assert results["rows"][0]["mechanism"] == "futex"
     assert results["application"]["threads"] == 2
 
 

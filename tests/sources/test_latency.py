@@ -10,10 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from gnomon.analysis.latency.run import count_sweeps
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.analysis.latency.run import count_sweeps
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.events.event import Group, Request
 from gnomon.events.sysfs import read_pmus

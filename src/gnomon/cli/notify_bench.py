@@ -20,21 +20,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gnomon.cli import present
 from gnomon.cli.counting import with_ending
-from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.notify_options import (
-    SPIN,
-    add_host_options,
-    listed,
-    listed_cpus,
-    session_bar,
-    show_result,
-)
+from gnomon.cli.notify_options import SPIN, add_host_options, listed, listed_cpus, session_bar
 from gnomon.errors import UsageError
 from gnomon.units import parse_size
 
 if TYPE_CHECKING:
-    from gnomon.analysis.notify import Bench
+    from gnomon.analysis.messages import Bench
 
 _DURATION = "40s"  # named here, so that --help loads no more
 
@@ -43,48 +36,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon notify bench`."""
     add_host_options(parser, _DURATION)
     parser.add_argument(
-        "-r",
-        "--regimes",
-        metavar="LIST",
-        help="of idle, awake, siblings, same-core (all there are)",
+        "-r", "--regimes", metavar="LIST", help="of idle, awake, siblings, same-core (all)"
     )
-    parser.add_argument(
-        "-s", "--sizes", metavar="LIST", help="sizes to try, as in 0,64,4KiB; none: only 0"
-    )
-    parser.add_argument(
-        "-e", "--events", metavar="EVENTS", help="count these for each message; or none"
-    )
+    parser.add_argument("-s", "--sizes", metavar="LIST", help="as in 0,64,4KiB; none: only 0")
+    parser.add_argument("-e", "--events", metavar="EVENTS", help="count these per message; or none")
     parser.add_argument("-o", "--output", metavar="REC", help="record histograms and counts")
     parser.add_argument("--from", dest="recorded", metavar="REC", help="show a recording again")
     parser.add_argument("--force", action="store_true", help="replace existing files")
-    add_html_option(parser)
+    present.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, or read what was measured; show it."""
-    check_html(options)
+    present.check(options)
     result = _result(options)
-    from gnomon.views.notify import bench_as_json, print_bench
-
-    show_result(options, result, print_bench, bench_as_json)
-    if options.output and not options.json:
-        print(f"\n  recorded in {with_ending(options.output)}")
-    from gnomon.views.report.notify import bench_page
-
-    write_html(options, lambda: bench_page(result))
+    notes = [f"\nrecorded in {with_ending(options.output)}"] if options.output else []
+    present.present("notify bench", options, result, *notes)
     return 0
 
 
 def _result(options: argparse.Namespace) -> Bench:
-    from gnomon.analysis.notify import bench, bench_of
+    from gnomon.analysis.messages import bench, bench_of
 
     mechanisms = listed(options.mechanisms, "--mechanisms")
     regimes = listed(options.regimes, "--regimes")
     if options.recorded is not None:
-        if options.output is not None:
-            raise UsageError("--from shows what was measured, -o records it: choose one.")
         _refuse_what_was_measured(options)
-        return bench_of(options.recorded).only(mechanisms, regimes)
+        return bench_of(options.recorded, mechanisms=mechanisms, regimes=regimes)
     with session_bar() as on_step:
         return bench(
             mechanisms=mechanisms,
@@ -101,6 +79,8 @@ def _result(options: argparse.Namespace) -> Bench:
 
 
 def _refuse_what_was_measured(options: argparse.Namespace) -> None:
+    if options.output is not None:
+        raise UsageError("--from shows what was measured, -o records it: choose one.")
     given = {
         "--sizes": options.sizes is not None,
         "--events": options.events is not None,

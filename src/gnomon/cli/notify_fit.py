@@ -14,13 +14,9 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING
 
+from gnomon.cli import present
 from gnomon.cli.options import checked_seed
-
-if TYPE_CHECKING:
-    from gnomon.views.fitted import Fit
 
 _LAWS = ("sharing", "misses", "imbalance")
 
@@ -30,28 +26,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("law", choices=_LAWS, metavar="LAW", help=f"{', '.join(_LAWS)}")
     parser.add_argument("file", metavar="FILE", help="a CSV file with a header")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals (0)")
+    parser.add_argument("--force", action="store_true", help="replace an existing page")
+    present.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the columns, fit, show."""
-    from gnomon.views.envelope import envelope
-    from gnomon.views.fitted import fit_as_json, print_fit
+    present.check(options)
+    from gnomon.analysis.prediction import fit
 
-    result = _fit(options.law, options.file, checked_seed(options.seed))
-    if options.json:
-        print(envelope("notify fit", fit_as_json(options.law, result)))
-    else:
-        print_fit(result, sys.stdout)
+    result = fit(options.law, options.file, seed=checked_seed(options.seed))
+    present.present("notify fit", options, result)
     return 0
-
-
-def _fit(law: str, file: str, seed: int) -> Fit:
-    from gnomon.messaging.fitting import fit_imbalance, fit_misses, fit_saturation, read_columns
-
-    if law == "sharing":
-        threads, throughput = read_columns(file, "threads", "throughput")
-        return fit_saturation(threads, throughput, seed=seed)
-    if law == "misses":
-        nodes, threads, misses = read_columns(file, "nodes", "threads", "misses")
-        return fit_misses(nodes, threads, misses, seed=seed)
-    return fit_imbalance(list(zip(*read_columns(file), strict=True)), seed=seed)

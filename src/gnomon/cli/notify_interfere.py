@@ -17,14 +17,8 @@ from __future__ import annotations
 
 import argparse
 
-from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.notify_options import (
-    add_host_options,
-    listed,
-    listed_cpus,
-    session_bar,
-    show_result,
-)
+from gnomon.cli import present
+from gnomon.cli.notify_options import add_host_options, listed, listed_cpus, session_bar
 
 _DURATION, _PAUSES, _ROUNDS = "12s", "10us,100us,1ms", 6  # here, so that --help loads no more
 
@@ -39,20 +33,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"between an answer and the next message ({_PAUSES})",
     )
     parser.add_argument(
-        "--threads", metavar="N", type=int, help="that compute (one a CPU but the client's)"
+        "--threads", metavar="N", type=int, help="that compute (one per CPU but the client's)"
     )
     parser.add_argument(
         "--rounds", metavar="N", type=int, default=_ROUNDS, help=f"of all ways ({_ROUNDS})"
     )
-    parser.add_argument("--force", action="store_true", help="replace an existing report")
-    add_html_option(parser)
+    parser.add_argument("--force", action="store_true", help="replace an existing page")
+    present.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure and show."""
-    check_html(options)
-    from gnomon.analysis.notify import interfere
-    from gnomon.views.notify_interfere import interference_as_json, print_interference
+    present.check(options)
+    from gnomon.analysis.messages import interfere
 
     with session_bar() as on_step:
         result = interfere(
@@ -65,8 +58,5 @@ def run(options: argparse.Namespace) -> int:
             spin=options.spin,
             on_step=on_step,
         )
-    show_result(options, result, print_interference, interference_as_json)
-    from gnomon.views.report.notify_interfere import interference_page
-
-    write_html(options, lambda: interference_page(result))
+    present.present("notify interfere", options, result)
     return 0

@@ -6,13 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TextIO, TypeVar
 
 from gnomon.errors import UsageError
 
 SPIN = "5us"  # named here, so that --help loads no more
-
-R = TypeVar("R", bound="Warned")
 
 
 def add_host_options(parser: argparse.ArgumentParser, duration: str) -> None:
@@ -71,30 +68,3 @@ def session_bar() -> Iterator[Callable[[int, int, str], None]]:
             progress.update(task, completed=done, total=total, now=now)
 
         yield show
-
-
-class Warned(Protocol):
-    """A result that knows what to say of itself besides."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What its reader should know before trusting it."""
-        ...
-
-
-def show_result(
-    options: argparse.Namespace,
-    result: R,
-    write: Callable[[R, TextIO], None],
-    as_json: Callable[[R], dict[str, Any]],
-) -> None:
-    """Print what was measured on this host, as a table with warnings or as JSON."""
-    if options.json:
-        from gnomon.views.envelope import envelope
-
-        command = f"notify {options.word}"
-        print(envelope(command, as_json(result), source="notify", warnings=result.warnings))
-        return
-    write(result, sys.stdout)
-    for text in result.warnings:
-        print(f"warning: {text}", file=sys.stderr)

@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import argparse
 
-from gnomon.cli.html import add_html_option, check_html, write_html
-from gnomon.cli.notify_options import show_result
+from gnomon.cli import present
 from gnomon.cli.options import checked_seed
 
 
@@ -39,30 +38,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--regime", metavar="NAME", help="costs of this one (awake)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals (0)")
-    parser.add_argument("--force", action="store_true", help="replace an existing report")
-    add_html_option(parser)
+    parser.add_argument("--force", action="store_true", help="replace an existing page")
+    present.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, show."""
-    check_html(options)
-    from gnomon.analysis.notify import bench_of
-    from gnomon.analysis.prediction import measured_ways, predict, read_application
-    from gnomon.views.prediction import prediction_as_json, print_prediction
+    present.check(options)
+    from gnomon.analysis.prediction import predict
 
-    application = read_application(options.app)
-    known = measured_ways(bench_of(options.recorded), options.regime)
     result = predict(
-        application,
-        known.ways,
-        regime=known.regime,
+        options.recorded,
+        options.app,
         mechanism=options.mechanism,
-        polling=known.polling,
-        warnings=known.warnings,
+        regime=options.regime,
         seed=checked_seed(options.seed),
     )
-    show_result(options, result, print_prediction, prediction_as_json)
-    from gnomon.views.report.prediction import prediction_page
-
-    write_html(options, lambda: prediction_page(result))
+    present.present("notify predict", options, result)
     return 0

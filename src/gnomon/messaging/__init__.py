@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         ImbalanceFit,
         MeasurementError,
         MissFit,
-        Parameter,
         SaturationFit,
         fit_imbalance,
         fit_misses,
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
     )
     from gnomon.messaging.uln.network import LINE_BYTES
     from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
+    from gnomon.result import Quantity
 
 __all__ = [
     "DIRT_CORE_SPEEDUP",
@@ -121,9 +121,9 @@ __all__ = [
     "MissFit",
     "ModelError",
     "Overheads",
-    "Parameter",
     "Placement",
     "ProgramRun",
+    "Quantity",
     "Queue",
     "Saturation",
     "SaturationFit",
@@ -186,7 +186,7 @@ __getattr__, __dir__ = lazy_names(
         "OS_NIC": "cluster_model",
         "Overheads": "cluster_model",
         "PING": "uln.ping_pongs",
-        "Parameter": "fitting",
+        "Quantity": "fitting",
         "Placement": "uln",
         "ProgramRun": "uln",
         "Queue": "cluster_model",

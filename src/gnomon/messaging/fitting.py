@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from gnomon.errors import UsageError
 from gnomon.messaging.cluster_model import Saturation, expected_maximum
+from gnomon.result import Quantity
 
 
 class MeasurementError(UsageError):
@@ -84,18 +85,6 @@ Array = NDArray[np.float64]
 RESAMPLES = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A fitted value with the interval that holds it with 95 % confidence."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} [{self.low:.6g}, {self.high:.6g}]"
-
-
 def residual_intervals(
     fit: Callable[[Array], Array],
     predict: Callable[[Array], Array],
@@ -103,7 +92,7 @@ def residual_intervals(
     *,
     seed: int,
     resamples: int = RESAMPLES,
-) -> tuple[Parameter, ...]:
+) -> tuple[Quantity, ...]:
     """Return the parameters that `fit` finds for `values`, with bootstrap intervals.
 
     Residuals are widened for the parameters that were spent on them, centred, and dealt out
@@ -122,14 +111,14 @@ def residual_intervals(
         ]
     )
     return tuple(
-        Parameter(float(value), *map(float, np.quantile(column, (0.025, 0.975))))
+        Quantity(float(value), *map(float, np.quantile(column, (0.025, 0.975))))
         for value, column in zip(found, drawn.T, strict=True)
     )
 
 
 def row_intervals(
     statistic: Callable[[Array], Array], rows: Array, *, seed: int, resamples: int = RESAMPLES
-) -> tuple[Parameter, ...]:
+) -> tuple[Quantity, ...]:
     """Return statistics of rows with intervals from rows drawn again with replacement."""
     random = np.random.default_rng(seed)
     found = statistic(rows)
@@ -137,7 +126,7 @@ def row_intervals(
         [statistic(rows[random.integers(0, len(rows), len(rows))]) for _ in range(resamples)]
     )
     return tuple(
-        Parameter(float(value), *map(float, np.quantile(column, (0.025, 0.975))))
+        Quantity(float(value), *map(float, np.quantile(column, (0.025, 0.975))))
         for value, column in zip(found, drawn.T, strict=True)
     )
 
@@ -150,8 +139,8 @@ _SHARP, _STRAIGHT = 0.1, 0.5 * _FLATTEST  # knees that data cannot tell from a c
 class SaturationFit:
     """`height * (1 - exp(-n / knee))` with intervals; `error` is the root mean square residual."""
 
-    height: Parameter
-    knee: Parameter
+    height: Quantity
+    knee: Quantity
     error: float
     constrained: bool
 
@@ -242,9 +231,9 @@ def _fit_both(n: Array, values: Array) -> Array:
 class MissFit:
     """`constant + per_node * nodes + per_log_thread * ln(threads)`, with intervals."""
 
-    constant: Parameter
-    per_node: Parameter
-    per_log_thread: Parameter
+    constant: Quantity
+    per_node: Quantity
+    per_log_thread: Quantity
     r_squared: float
 
     def predict(self, nodes: float, threads: float) -> float:
@@ -296,9 +285,9 @@ class ImbalanceFit:
     """
 
     nodes: int
-    deviation: Parameter
-    measured: Parameter
-    expected: Parameter
+    deviation: Quantity
+    measured: Quantity
+    expected: Quantity
 
     def at(self, nodes: int) -> float:
         """Return how much later the last of so many nodes is expected, as a share of the mean."""

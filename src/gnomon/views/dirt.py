@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from gnomon.analysis.raytracer.result import BrickSweep, DirtRun, MissSweep, WakeComparison
-from gnomon.messaging.fitting import Parameter
+from gnomon.result import Quantity
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table
 
@@ -82,7 +82,7 @@ def _runs_table(runs: Sequence[DirtRun]) -> Table:
     return table
 
 
-def _with(parameter: Parameter) -> str:
+def _with(parameter: Quantity) -> str:
     return f"{parameter.value:.3g} [{parameter.low:.3g}, {parameter.high:.3g}]"
 
 
@@ -124,5 +124,5 @@ def sweep_as_json(sweep: Sweep) -> dict[str, Any]:
     return {"runs": [run_as_json(run) for run in runs], "law": law}
 
 
-def _as_json(parameter: Parameter) -> dict[str, float]:
+def _as_json(parameter: Quantity) -> dict[str, float]:
     return {"value": parameter.value, "low": parameter.low, "high": parameter.high}

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gnomon.analysis.raytracer import DirtRun, Settings, compare_wakes, sweep_bricks, sweep_misses
 from gnomon.analysis.study import Row
-from gnomon.messaging import Parameter
+from gnomon.messaging import Quantity
 from gnomon_studies.verdicts import shape
 
 _MEASURED = "measured on this host"
@@ -82,5 +82,5 @@ def _times(run: DirtRun) -> str:
     return f"{run.seconds:.1f} s ({run.cpu_seconds:.1f} s of CPU time)"
 
 
-def _interval(found: Parameter) -> str:
+def _interval(found: Quantity) -> str:
     return f"{found.low:.3g} to {found.high:.3g}"

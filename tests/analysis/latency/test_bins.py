@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from gnomon.analysis.latency.run import Slice
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
@@ -19,6 +18,7 @@ from gnomon.analysis.latency.edges import (
     parse_edges,
     sweep_numbers,
 )
+from gnomon.analysis.latency.run import Slice
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.loads import FAST, SLOW
 from gnomon_studies.sterz.thresholds import Score, score

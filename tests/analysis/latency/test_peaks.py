@@ -7,12 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from gnomon.analysis.latency.run import LoadSample
 
 from gnomon.analysis.latency import Mode, latency, latency_of
 from gnomon.analysis.latency.bins import sample_histogram
 from gnomon.analysis.latency.peaks import chased, find_peaks, read_references, references_of
 from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Peak, Reference
+from gnomon.analysis.latency.run import LoadSample
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.description import load_machine
 from gnomon.sources.base import Command

@@ -10,14 +10,14 @@ import pytest
 from gnomon.analysis.prediction import (
     Application,
     Prediction,
-    Quantity,
     Way,
-    predict,
+    predict_with,
     read_application,
 )
 from gnomon.analysis.prediction.prediction import solve_for
+from gnomon.analysis.prediction.result import Sharing
 from gnomon.errors import UsageError
-from gnomon.messaging.cluster_model import Saturation
+from gnomon.messaging import Quantity
 
 EXACT = Quantity.exactly
 
@@ -42,22 +42,22 @@ APPLICATION = Application("store", EXACT(10_000), handler=EXACT(500), threads=2)
 
 
 def asked(application: Application = APPLICATION, **options: object) -> Prediction:
-    return predict(application, WAYS, draws=30, **options)  # type: ignore[arg-type]
+    return predict_with(application, WAYS, draws=30, **options)  # type: ignore[arg-type]
 
 
 def test_the_answer() -> None:
     found = asked(mechanism="futex")
-    assert found.now.way.name == "futex"
+    assert found.now.mechanism == "futex"
     assert found.now.speedup.value > 1.2
     assert found.now.speedup.low < found.now.speedup.value < found.now.speedup.high
-    assert found.now.cycle.value > found.target.cycle.value
+    assert found.now.cycle.value > found.user_level.cycle.value
     assert "times as fast as with futex" in found.sentence
     assert found.break_even is not None
     assert found.saved is None
 
 
 def test_worse_ways_gain_more() -> None:
-    rows = {row.way.name: row.speedup.value for row in asked().rows}
+    rows = {row.mechanism: row.speedup.value for row in asked().rows}
     assert rows["poll"] == pytest.approx(1, abs=0.01)  # on a core of its own it is as good
     assert rows["poll"] < rows["futex"] < rows["tcp"]
 
@@ -83,8 +83,8 @@ def test_wider_inputs_give_wider_answers() -> None:
 
 
 def test_polling_beside_compute_threads_of_a_core_costs_them() -> None:
-    shared = replace(APPLICATION, communicator=True, speeds=Saturation())
-    gain = {row.way.name: row.speedup.value for row in asked(shared).rows}["poll"]
+    shared = replace(APPLICATION, communicator=True, sharing=Sharing(3.2, 2.67))
+    gain = {row.mechanism: row.speedup.value for row in asked(shared).rows}["poll"]
     assert gain > 1.05
 
 
@@ -107,17 +107,17 @@ def test_sizes_between_those_measured() -> None:
 
 def test_missing_sizes_are_told() -> None:
     bare = [replace(each, sizes=()) for each in WAYS]
-    found = predict(replace(APPLICATION, request=64), bare, draws=10)
+    found = predict_with(replace(APPLICATION, request=64), bare, draws=10)
     assert any("no sizes" in text for text in found.warnings)
 
 
 def test_what_is_used_now_is_a_way_that_blocks_and_said_to_be_assumed() -> None:
     hybrid = replace(WAYS[-1], name="spin-block")
-    found = predict(replace(APPLICATION, mechanism=None), [hybrid, *WAYS], draws=5)
-    assert found.now.way.name not in ("spin-block", "poll", "poll-pause")
+    found = predict_with(replace(APPLICATION, mechanism=None), [hybrid, *WAYS], draws=5)
+    assert found.now.mechanism not in ("spin-block", "poll", "poll-pause")
     [text] = [each for each in found.warnings if "nothing says what the application uses" in each]
-    assert f"{found.now.way.name} is taken" in text
-    named = predict(replace(APPLICATION, mechanism=found.now.way.name), WAYS, draws=5)
+    assert f"{found.now.mechanism} is taken" in text
+    named = predict_with(replace(APPLICATION, mechanism=found.now.mechanism), WAYS, draws=5)
     assert not any("nothing says" in each for each in named.warnings)
 
 
@@ -171,6 +171,6 @@ def test_files_with_mistakes(tmp_path: Path, text: str, said: str) -> None:
 
 def test_without_polling_or_mechanism() -> None:
     with pytest.raises(UsageError, match="no polling"):
-        predict(APPLICATION, WAYS[1:])
+        predict_with(APPLICATION, WAYS[1:])
     with pytest.raises(UsageError, match="did you mean futex"):
         asked(mechanism="futx")

@@ -133,7 +133,7 @@ assert libc.prctl(22, 2, ctypes.byref(held), 0, 0) == 0
 
 def test_without_io_uring_the_rest_is_measured_and_the_reason_told() -> None:
     code = _FORBIDDEN + (
-        "from gnomon.analysis.notify import bench\n"
+        "from gnomon.analysis.messages import bench\n"
         "found = bench(mechanisms=['io_uring-poll', 'io_uring-wait', 'futex'], sizes=[],\n"
         "              regimes=['same-core'], duration='50ms', events=[])\n"
         "print([row.mechanism for row in found.rows], *map(str, found.left_out), sep='\\n')\n"

@@ -7,25 +7,23 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.analysis.prediction.application import Application, read_application
-    from gnomon.analysis.prediction.prediction import Predicted, Prediction, predict
-    from gnomon.analysis.prediction.ways import (
-        MeasuredWays,
-        Quantity,
-        Way,
-        measured_ways,
-        user_level,
-    )
+    from gnomon.analysis.prediction.application import read_application
+    from gnomon.analysis.prediction.laws import fit
+    from gnomon.analysis.prediction.prediction import predict, predict_with
+    from gnomon.analysis.prediction.result import Application, Fit, Predicted, Prediction
+    from gnomon.analysis.prediction.ways import MeasuredWays, Way, measured_ways, user_level
 
 __all__ = [
     "Application",
+    "Fit",
     "MeasuredWays",
     "Predicted",
     "Prediction",
-    "Quantity",
     "Way",
+    "fit",
     "measured_ways",
     "predict",
+    "predict_with",
     "read_application",
     "user_level",
 ]
@@ -33,14 +31,16 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Application": "application",
+        "Application": "result",
+        "Fit": "result",
         "MeasuredWays": "ways",
-        "Predicted": "prediction",
-        "Prediction": "prediction",
-        "Quantity": "ways",
+        "Predicted": "result",
+        "Prediction": "result",
         "Way": "ways",
+        "fit": "laws",
         "measured_ways": "ways",
         "predict": "prediction",
+        "predict_with": "prediction",
         "read_application": "application",
         "user_level": "ways",
     },

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.prediction.ways import Quantity
+from gnomon.analysis.prediction.result import Application, NetworkLink, Sharing
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import Section, read_definitions
 from gnomon.messaging.cluster_model import Saturation, SpeedLaw, Unshared
+from gnomon.result import Quantity
 from gnomon.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -18,37 +19,6 @@ if TYPE_CHECKING:
     from gnomon.analysis.summary import EventCount
 
 _MOST_THREADS = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkLink:
-    """A network between the nodes, in place of the memory of one host."""
-
-    latency: float
-    bytes_per_ns: float
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
-    """Threads that compute, ask another node for something and wait for the answer.
-
-    `compute` is what a thread works between an answer and its next request, and `handler`
-    what the far side works for it, both in ns without any messaging. With a `communicator`
-    one thread of a node receives for all others and wakes them. `speeds` is the law by which
-    its threads share a core.
-    """
-
-    name: str
-    compute: Quantity
-    handler: Quantity = field(default_factory=lambda: Quantity.exactly(0.0))
-    threads: int = 1
-    request: int = 0
-    response: int = 0
-    exchanges: float | None = None
-    mechanism: str | None = None
-    communicator: bool = False
-    network: NetworkLink | None = None
-    speeds: SpeedLaw = field(default_factory=Unshared)
 
 
 def read_application(path: str | os.PathLike[str]) -> Application:
@@ -80,7 +50,7 @@ def read_application(path: str | os.PathLike[str]) -> Application:
         mechanism=mechanism or None,
         communicator=_switch(section, "communicator"),
         network=_network(top.section("network")),
-        speeds=_speeds(top.section("sharing")),
+        sharing=_sharing(top.section("sharing")),
     )
     section.finish()
     top.finish()
@@ -162,16 +132,22 @@ def _network(section: Section) -> NetworkLink | None:
     return NetworkLink(latency.value, size / 1e9)
 
 
-def _speeds(section: Section) -> SpeedLaw:
+def _sharing(section: Section) -> Sharing | None:
     if not section.data:
-        return Unshared()
-    law = Saturation(_positive(section, "height"), _positive(section, "knee"))
+        return None
+    found = Sharing(_positive(section, "height"), _positive(section, "knee"))
     section.finish()
-    if abs(law.speed(1) - 1) > 0.01:
+    alone = speeds_of(found).speed(1)
+    if abs(alone - 1) > 0.01:
         raise section.error(
-            f"gives one thread alone a speed of {law.speed(1):.3f}: fit it with one thread at 1"
+            f"gives one thread alone a speed of {alone:.3f}: fit it with one thread at 1"
         )
-    return law
+    return found
+
+
+def speeds_of(sharing: Sharing | None) -> SpeedLaw:
+    """Return the law by which threads share a core."""
+    return Unshared() if sharing is None else Saturation(sharing.height, sharing.knee)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from gnomon.analysis.notebook import Shown
-from gnomon.analysis.prediction.application import Application
-from gnomon.analysis.prediction.ways import USER_LEVEL, Quantity, Way, user_level
+from gnomon.analysis.messages.recorded import bench_of
+from gnomon.analysis.messages.result import Bench
+from gnomon.analysis.prediction.application import read_application, speeds_of
+from gnomon.analysis.prediction.result import Application, Curve, Predicted, Prediction
+from gnomon.analysis.prediction.ways import Way, measured_ways, user_level
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
 from gnomon.messaging.cluster_model import Exchange, Solution, solve
-from gnomon.units import format_bytes, format_duration
+from gnomon.result import Quantity
+from gnomon.units import format_bytes
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+
+    from gnomon.recording.contents import Provenance
 
 DRAWS = 120
 _CURVE_POINTS = 25
@@ -20,73 +31,36 @@ _CURVE_ENDS = 100.0, 1e7  # ns of compute per message
 _NOT_WORTH_IT = 1.05
 
 
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """An application with one way of being told: how long a cycle takes, and what would help.
-
-    `speedup` is how many times as fast user-level notification would make it.
-    """
-
-    way: Way
-    cycle: Quantity
-    speedup: Quantity
-    running: float
-    waiting: float
-    load: float
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """How many times as long a cycle takes by one way as user-level, over compute per message."""
-
-    way: str
-    compute: tuple[float, ...]
-    slowdown: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction(Shown):
-    """What user-level notification would bring; `rows` begins with the way that is used now."""
-
-    application: Application
-    regime: str
-    rows: tuple[Predicted, ...]
-    target: Predicted
-    curves: tuple[Curve, ...]
-    break_even: float | None
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def now(self) -> Predicted:
-        """The way that the application uses."""
-        return self.rows[0]
-
-    @property
-    def sentence(self) -> str:
-        """The answer in words."""
-        now, gain = self.now, self.now.speedup
-        text = (
-            f"user-level notification would make '{self.application.name}' {gain.value:.3g} times "
-            f"as fast as with {now.way.name} ({gain.low:.3g} to {gain.high:.3g}): a cycle of "
-            f"{format_duration(now.cycle.value)} would take "
-            f"{format_duration(self.target.cycle.value)}"
-        )
-        if self.break_even is not None:
-            text += (
-                f"; with more than {format_duration(self.break_even)} of compute per message it "
-                f"would gain less than {_NOT_WORTH_IT - 1:.0%}"
-            )
-        return text
-
-    @property
-    def saved(self) -> float | None:
-        """Nanoseconds that a run would save, where the number of exchanges is known."""
-        if self.application.exchanges is None:
-            return None
-        return (self.now.cycle.value - self.target.cycle.value) * self.application.exchanges
-
-
 def predict(
+    bench: Bench | str | os.PathLike[str],
+    app: Application | str | os.PathLike[str],
+    *,
+    mechanism: str | None = None,
+    regime: str | None = None,
+    seed: int = 0,
+) -> Prediction:
+    """Predict what user-level notification would bring an application.
+
+    `bench` is a benchmark of this host or its recording, `app` the application or its TOML
+    file. `mechanism` is what it uses now, in place of what its file says; `regime` is whose
+    costs to take, `awake` where it was measured. `seed` is that of the intervals.
+    """
+    application = app if isinstance(app, Application) else read_application(app)
+    measured = bench if isinstance(bench, Bench) else bench_of(bench)
+    known = measured_ways(measured, regime)
+    return predict_with(
+        application,
+        known.ways,
+        regime=known.regime,
+        mechanism=mechanism,
+        polling=known.polling,
+        warnings=known.warnings,
+        provenance=measured.provenance,
+        seed=seed,
+    )
+
+
+def predict_with(
     application: Application,
     ways: Sequence[Way],
     *,
@@ -94,10 +68,11 @@ def predict(
     mechanism: str | None = None,
     polling: Way | None = None,
     warnings: Sequence[str] = (),
+    provenance: Provenance | None = None,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Prediction:
-    """Predict what user-level notification would bring an application.
+    """Predict from what each way of being told costs.
 
     `ways` are those that were measured in one regime; user-level sending is that of `polling`,
     or of the first of them that polls. `warnings` of the benchmark go into the answer.
@@ -114,7 +89,7 @@ def predict(
     target = user_level(polling)
     ordered = [now, *(way for way in ways if way is not now)]
     solved = {way.name: solve_for(application, way) for way in (*ordered, target)}
-    spread = _draw(application, [*ordered, target], seed, draws)
+    spread = _drawn(application, [*ordered, target], seed, draws)
     best = solved[target.name].cycle
 
     def predicted(way: Way) -> Predicted:
@@ -122,7 +97,9 @@ def predict(
         cycles = spread[way.name]
         gains = [a / b for a, b in zip(cycles, spread[target.name], strict=True)]
         return Predicted(
-            way,
+            way.name,
+            way.measured,
+            way.polls,
             _interval(found.cycle, cycles),
             _interval(found.cycle / best, gains),
             running=found.compute / found.cycle,
@@ -153,7 +130,9 @@ def predict(
         predicted(target),
         tuple(_curve(application, way, target) for way in ordered),
         _break_even(application, now, target),
-        tuple(doubts),
+        _NOT_WORTH_IT - 1,
+        provenance=provenance,
+        warnings=tuple(doubts),
     )
 
 
@@ -211,7 +190,7 @@ def exchange_of(
     else:
         run += receive + notice
     if way.polls and application.communicator:
-        run *= 1 + application.speeds.polling_penalty(application.threads)
+        run *= 1 + speeds_of(application.sharing).polling_penalty(application.threads)
     return Exchange(run, max(handle, 1e-3), latency, occupancy)
 
 
@@ -220,11 +199,13 @@ def solve_for(
 ) -> Solution:
     """Return the cycle of an application by a way of being told."""
     return solve(
-        exchange_of(application, way, pick), application.threads, speeds=application.speeds
+        exchange_of(application, way, pick),
+        application.threads,
+        speeds=speeds_of(application.sharing),
     )
 
 
-def _draw(
+def _drawn(
     application: Application, ways: Sequence[Way], seed: int, draws: int
 ) -> dict[str, list[float]]:
     import numpy as np
@@ -236,14 +217,21 @@ def _draw(
         random = np.random.default_rng((seed, number))
         drawn = replace(
             application,
-            compute=Quantity.exactly(application.compute.draw(random)),
-            handler=Quantity.exactly(application.handler.draw(random)),
+            compute=Quantity.exactly(_draw(application.compute, random)),
+            handler=Quantity.exactly(_draw(application.handler, random)),
         )
         for index, way in enumerate(ways):
             own = np.random.default_rng((seed, number, index if way.measured else alike))
-            cycle = solve_for(drawn, way, partial(Quantity.draw, random=own)).cycle
+            cycle = solve_for(drawn, way, partial(_draw, random=own)).cycle
             found[way.name].append(cycle)
     return found
+
+
+def _draw(quantity: Quantity, random: np.random.Generator) -> float:
+    """Return a value by chance, wider on the side whose end is farther away."""
+    z = float(random.standard_normal())
+    side = quantity.high - quantity.value if z > 0 else quantity.value - quantity.low
+    return max(quantity.value + z * side / 1.96, 0.0)
 
 
 def _interval(value: float, drawn: Sequence[float]) -> Quantity:
@@ -277,6 +265,3 @@ def _break_even(application: Application, way: Way, target: Way) -> float | None
         worth = _slowdown(application, way, target, middle) > _NOT_WORTH_IT
         low, high = (middle, high) if worth else (low, middle)
     return low
-
-
-__all__ = ["DRAWS", "USER_LEVEL", "Curve", "Predicted", "Prediction", "predict", "solve_for"]

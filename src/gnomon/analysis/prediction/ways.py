@@ -6,38 +6,14 @@ Costs of measured ways come from `gnomon notify bench`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from gnomon.analysis.notify.costs import REFERENCES, MessageCosts, at_least_zero, message_costs
-from gnomon.analysis.notify.result import Bench, Measured, Regime
-from gnomon.analysis.notify.statistics import difference
+from gnomon.analysis.messages.costs import REFERENCES, MessageCosts, message_costs
+from gnomon.analysis.messages.result import Bench, Regime
+from gnomon.analysis.messages.statistics import difference
 from gnomon.errors import UsageError
 from gnomon.messaging.host import MECHANISMS, Family
 from gnomon.messaging.uln.machine_kinds import ULN
-
-if TYPE_CHECKING:
-    import numpy as np
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A value with the bounds between which it lies with 95 % confidence; times are in ns."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def exactly(cls, value: float) -> Quantity:
-        """Return a value that is known."""
-        return cls(value, value, value)
-
-    def draw(self, random: np.random.Generator) -> float:
-        """Return a value by chance, wider on the side whose bound is farther away."""
-        z = float(random.standard_normal())
-        side = self.high - self.value if z > 0 else self.value - self.low
-        return max(self.value + z * side / 1.96, 0.0)
-
+from gnomon.result import Quantity
 
 USER_LEVEL = "user-level"
 """The name of user-level notification among the ways."""
@@ -171,26 +147,26 @@ def _ways(bench: Bench, regime: Regime) -> tuple[Way, ...]:
     )
 
 
-def _wire(costs: dict[str, MessageCosts]) -> Measured:
+def _wire(costs: dict[str, MessageCosts]) -> Quantity:
     polling = next((costs[name] for name in REFERENCES if name in costs), None)
     if polling is None:
-        return Measured(0.0, 0.0, 0.0)
-    return at_least_zero(difference(polling.latency, polling.send, polling.receive))
+        return Quantity.exactly(0.0)
+    return difference(polling.latency, polling.send, polling.receive).at_least_zero()
 
 
 def _way(
-    bench: Bench, costs: MessageCosts, wire: Measured, thread: MessageCosts, *, work: bool
+    bench: Bench, costs: MessageCosts, wire: Quantity, thread: MessageCosts, *, work: bool
 ) -> Way:
     polls = MECHANISMS[costs.mechanism].polls
     wake = difference(costs.latency, costs.send, costs.receive, wire)
     return Way(
         costs.mechanism,
-        send=_quantity(costs.send),
-        receive=_quantity(costs.receive),
-        wire=_quantity(wire),
-        wake=_quantity(wake),
-        wake_call=_quantity(thread.send),
-        wake_latency=_quantity(thread.wake),
+        send=costs.send.at_least_zero(),
+        receive=costs.receive.at_least_zero(),
+        wire=wire.at_least_zero(),
+        wake=wake.at_least_zero(),
+        wake_call=thread.send.at_least_zero(),
+        wake_latency=thread.wake.at_least_zero(),
         sizes=_sizes(bench, costs.mechanism),
         wake_is_work=work,
         polls=polls,
@@ -208,8 +184,3 @@ def _sizes(bench: Bench, mechanism: str) -> tuple[tuple[int, float], ...]:
             found.append((size, most))
         return tuple(found[1:])
     return ()
-
-
-def _quantity(value: Measured) -> Quantity:
-    least = at_least_zero(value)
-    return Quantity(least.value, least.low, least.high)

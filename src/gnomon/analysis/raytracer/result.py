@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.instrument.region_report import RegionReport
-    from gnomon.messaging.fitting import MissFit, Parameter
+    from gnomon.messaging.fitting import MissFit
+    from gnomon.result import Quantity
 
 Wakes = Literal["line", "request"]
 MOST_NODES = 16
@@ -147,7 +148,7 @@ class BrickSweep:
     """
 
     runs: tuple[DirtRun, ...]
-    exponent: Parameter
+    exponent: Quantity
 
 
 @dataclass(frozen=True, slots=True)

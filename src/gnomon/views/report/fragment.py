@@ -9,9 +9,7 @@ from typing import Any
 from gnomon.analysis.estimate.state import State
 from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
-from gnomon.analysis.notify import Bench, InterferenceResult
 from gnomon.analysis.phases.model import PhasesResult
-from gnomon.analysis.prediction import Prediction
 from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
@@ -20,20 +18,14 @@ from gnomon.views.report.assemble import (
     scale_page,
     state_page,
 )
-from gnomon.views.report.notify import bench_page
-from gnomon.views.report.notify_interfere import interference_page
 from gnomon.views.report.page import DataTable, Page, Section
-from gnomon.views.report.prediction import prediction_page
 
 _ROWS = 25
 
 _PAGES: dict[type, Callable[[Any], Page]] = {
     Advice: advice_page,
-    Bench: bench_page,
-    InterferenceResult: interference_page,
     LocalityResult: locality_page,
     PhasesResult: phases_page,
-    Prediction: prediction_page,
     Scaling: scale_page,
     State: state_page,
 }

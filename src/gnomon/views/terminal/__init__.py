@@ -242,7 +242,8 @@ def lines(blocks: Iterable[Block], screen: Screen | None = None) -> Iterator[str
         if isinstance(block, Section):
             waiting = made
         elif made:
-            if before is not None and not (type(block) in _CLOSE and before in _CLOSE):
+            close = not waiting and type(block) in _CLOSE and before in _CLOSE
+            if before is not None and not close:
                 yield ""
             yield from waiting
             yield from made

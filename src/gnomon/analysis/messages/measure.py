@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gnomon import _native
-from gnomon.analysis.notify.conditions import (
+from gnomon.analysis.messages.conditions import (
     DEFAULT_EVENTS,
     Counters,
     Places,
@@ -16,9 +16,9 @@ from gnomon.analysis.notify.conditions import (
     usable_mechanisms,
     watching,
 )
-from gnomon.analysis.notify.fits import fit_curve
-from gnomon.analysis.notify.result import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
-from gnomon.analysis.notify.statistics import timing_of
+from gnomon.analysis.messages.costs import NULL_CALL, Measurement, Taken, bench_of_measurement
+from gnomon.analysis.messages.recorded import provenance_here, writing
+from gnomon.analysis.messages.result import Bench, LeftOut, Regime
 from gnomon.errors import UsageError
 from gnomon.messaging.host import (
     LARGEST,
@@ -138,14 +138,13 @@ def bench(
     counters, unavailable = counters_of(DEFAULT_EVENTS if events is None else events)
     if events is not None:
         left_out += unavailable
-    from gnomon.analysis.notify.recorded import provenance_here, writing
-
-    with writing(provenance_here("notify bench"), output, overwrite=overwrite) as keep:
+    provenance = provenance_here("notify bench")
+    with writing(provenance, output, overwrite=overwrite) as keep:
         with watching() as warnings:
-            result = _measure(plan, counters, left_out, on_step or (lambda *_: None))
-        result = replace(result, warnings=tuple(warnings))
-        keep(result)
-    return with_curves(result)
+            found = _measure(plan, counters, left_out, on_step or (lambda *_: None))
+        found = replace(found, warnings=tuple(warnings))
+        keep(found)
+    return bench_of_measurement(found, provenance)
 
 
 def _checked(
@@ -166,11 +165,9 @@ def _checked(
 
 def _measure(
     plan: _Plan, counters: Sequence[Counters], left_out: Sequence[LeftOut], on_step: OnStep
-) -> Bench:
-    from gnomon.analysis.notify.recorded import provenance_here
-
+) -> Measurement:
     pairs = [(m, regime) for m in plan.mechanisms for regime in plan.places]
-    rows: list[Row] = []
+    taken: list[Taken] = []
     deadline = _native.monotonic_ns() + plan.duration_ns
     on_step(0, len(pairs) + 1, NULL_CALL)
     null_call = _null_call(plan)
@@ -180,29 +177,21 @@ def _measure(
         # On a busy machine phases take longer than they should: later ones make up for it.
         left = (deadline - _native.monotonic_ns()) / planned
         scale = min(1.0, max(left, _LEAST_SCALE))
-        rows.append(_row(plan, mechanism, regime, counters, scale))
+        taken.append(_taken(plan, mechanism, regime, counters, scale))
     on_step(len(pairs) + 1, len(pairs) + 1, "fits")
-    return Bench(
-        tuple(rows), null_call, (), tuple(left_out), provenance_here("notify bench"), plan.spin_ns
-    )
+    return Measurement(tuple(taken), null_call, tuple(left_out), plan.spin_ns)
 
 
-def with_curves(bench: Bench) -> Bench:
-    """Return the same with curves fitted to the rows that have sizes."""
-    curves = tuple(curve for row in bench.rows if (curve := fit_curve(row)) is not None)
-    return replace(bench, curves=curves)
-
-
-def _null_call(plan: _Plan) -> Timing | None:
+def _null_call(plan: _Plan) -> Histogram:
     cpu = next(iter(plan.places.values()))[0]
     budget = _budget(plan.duration_ns / 200)
     session = run_session("futex", cpu, cpu, [Phase(What.NULL_CALL, 0, budget)])
-    return timing_of(What.NULL_CALL, 0, session.phases[0].histogram)
+    return session.phases[0].histogram
 
 
-def _row(
+def _taken(
     plan: _Plan, mechanism: Mechanism, regime: Regime, counters: Sequence[Counters], scale: float
-) -> Row:
+) -> Taken:
     left, right = plan.places[regime]
 
     def measured(phases: Sequence[Phase], counters: Sequence[Counters] = ()) -> Session:
@@ -226,24 +215,23 @@ def _row(
         if _native.monotonic_ns() - start < over * length:
             timed += measured(phases).phases
     first = timed[0]
-    return Row(
+    return Taken(
         mechanism.name,
         regime,
-        left,
-        right,
-        _timings(timed),
+        (left, right),
+        _joined(timed),
         {each.name: _a_message(first, number) for number, each in enumerate(counters)},
         first.messages,
         session.clock_ns,
     )
 
 
-def _timings(phases: Sequence[Timed]) -> tuple[Timing, ...]:
+def _joined(phases: Sequence[Timed]) -> dict[tuple[What, int], Histogram]:
     """Return the times of each thing and size, those of all passes together."""
     parts: dict[tuple[What, int], list[Histogram]] = {}
     for timed in phases:
         parts.setdefault((timed.phase.what, timed.phase.size), []).append(timed.histogram)
-    return tuple(timing_of(*key, Histogram.joined(some)) for key, some in parts.items())
+    return {key: Histogram.joined(some) for key, some in parts.items()}
 
 
 def _a_message(timed: Timed, event: int) -> float | None:
@@ -254,6 +242,3 @@ def _a_message(timed: Timed, event: int) -> float | None:
             return None
         total += side.value * side.enabled / side.running
     return total / timed.messages
-
-
-__all__ = ["DURATION", "SIZES", "SPIN", "OnStep", "bench", "with_curves"]

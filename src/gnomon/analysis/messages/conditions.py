@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gnomon import _native
-from gnomon.analysis.notify.result import LeftOut, Regime
+from gnomon.analysis.messages.result import LeftOut, Regime
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.sysfs import parse_cpu_list
 from gnomon.messaging.host import Mechanism, find_mechanisms

@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 from gnomon import _native
-from gnomon.analysis.notify.fits import best_pieces, fit_curve, fit_hockney, predict
-from gnomon.analysis.notify.measure import SIZES
-from gnomon.analysis.notify.result import Bench, Measured, Regime, Row, Timing
-from gnomon.analysis.notify.statistics import Passes, times_over_sizes
-from gnomon.messaging.host import Histogram, What
-from gnomon.recording.contents import Provenance
-from gnomon.views.notify import passes_lines
+from gnomon.analysis.messages.fits import (
+    best_pieces,
+    fit_curve,
+    fit_hockney,
+    predict,
+    time_of,
+)
+from gnomon.analysis.messages.measure import SIZES
+from gnomon.analysis.messages.result import Bench, Bins, Curve, Passes, Regime, Row, Timing
+from gnomon.analysis.messages.statistics import times_over_sizes
+from gnomon.messaging import Quantity
+from gnomon.messaging.host import Histogram
+from gnomon.views.blocks import Finding, Tone
+from gnomon.views.describe.messages_bench import describe
 
 X = np.array(SIZES, dtype=np.float64)
 NOISE = 0.03
@@ -29,7 +36,7 @@ def test_one_line_comes_back_without_noise() -> None:
     assert piece.startup.value == pytest.approx(5000)
     assert piece.per_byte.value == pytest.approx(0.25)
     assert fit.error < 1e-9
-    assert fit.time(1000) == pytest.approx(5250)
+    assert time_of(fit, 1000) == pytest.approx(5250)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,7 +80,7 @@ def test_a_size_measured_while_others_ran_moves_nothing_else(place: int) -> None
     y[place] *= 3
     fit = fit_hockney(X, y)
     assert fit.error <= 0.1
-    others = [fit.time(size) / (300 + 0.5 * size) for size in X if size != X[place]]
+    others = [time_of(fit, size) / (300 + 0.5 * size) for size in X if size != X[place]]
     assert max(abs(ratio - 1) for ratio in others) < 0.15
 
 
@@ -83,26 +90,32 @@ def test_times_never_fall_with_size() -> None:
     assert predict(best_pieces(X[:2], np.array([10.0, 20.0])), 5.0) > 0
 
 
-def timing(what: What, size: int, value: float) -> Timing:
-    one = Histogram(np.array([value]), np.array([value]), np.array([[1]]))
-    return Timing(what, size, Measured(value, 0.98 * value, 1.02 * value), 0, 0, 0, value, one)
+def timing(size: int, value: float) -> Timing:
+    within = Quantity(value, 0.98 * value, 1.02 * value)
+    return Timing(size, 1, within, None, None, None, value, Bins((value,), (value,), (1,)))
 
 
 def row(sizes: tuple[int, ...] = SIZES) -> Row:
     """A row made by LogGP: o_s 300, o_r 200, L 1500, g 400, G 0.5."""
-    timings = []
-    for size in sizes:
-        timings += [
-            timing(What.ROUND_TRIP, size, 2 * (2000 + 0.5 * size)),
-            timing(What.SEND, size, 300 + 0.1 * size),
-            timing(What.RECEIVE, size, 200 + 0.1 * size),
-            timing(What.GAP, size, 400 + 0.5 * size),
-        ]
-    return Row("pipe", Regime.AWAKE, 0, 1, tuple(timings))
+    return Row(
+        "pipe",
+        Regime.AWAKE,
+        (0, 1),
+        tuple(timing(size, 2 * (2000 + 0.5 * size)) for size in sizes),
+        tuple(timing(size, 300 + 0.1 * size) for size in sizes),
+        tuple(timing(size, 200 + 0.1 * size) for size in sizes),
+        tuple(timing(size, 400 + 0.5 * size) for size in sizes),
+    )
+
+
+def curve_of(found: Row) -> Curve | None:
+    """Fit a row of which each time was taken once."""
+    times = [np.array([timing.p50.value]) for timing in found.round_trips]
+    return fit_curve(found, [Histogram(each, each, np.array([[1]])) for each in times])
 
 
 def test_loggp_and_plogp_come_back() -> None:
-    curve = fit_curve(row())
+    curve = curve_of(row())
     assert curve is not None
     loggp, plogp = curve.loggp, curve.plogp
     assert loggp is not None
@@ -119,7 +132,7 @@ def test_loggp_and_plogp_come_back() -> None:
 
 
 def test_few_sizes_have_no_curve() -> None:
-    assert fit_curve(row((0, 64, 1024))) is None
+    assert curve_of(row((0, 64, 1024))) is None
 
 
 def passed(times: list[float]) -> Histogram:
@@ -169,13 +182,13 @@ def test_passes_that_agree_are_all_kept() -> None:
 
 def test_what_is_left_out_of_a_fit_is_said() -> None:
     rows = passes_of(FAR, FAR, FAR, NEAR)
-    timings = tuple(
-        Timing(What.ROUND_TRIP, size, Measured(1, 1, 1), 0, 0, 0, 1, histogram)
-        for size, histogram in zip(SIZES, rows, strict=True)
-    )
-    curve = fit_curve(Row("poll", Regime.AWAKE, 0, 1, timings))
+    timings = tuple(timing(size, 1.0) for size in SIZES)
+    curve = fit_curve(Row("poll", Regime.AWAKE, (0, 1), timings), rows)
     assert curve is not None
-    bench = Bench((), None, (curve,), (), Provenance("notify"), 5000)
-    [line] = passes_lines(bench)
-    assert line.startswith("poll: 1 of 4 passes over sizes are left out, in which messages were")
-    assert "4.0 times as fast" in line
+    bench = Bench((), curves=(curve,), error=0.01)
+    [found] = [block for block in describe(bench) if isinstance(block, Finding)]
+    assert found.tone is Tone.DOUBT
+    assert found.text.startswith(
+        "poll: 1 of 4 passes over sizes are left out, in which messages were"
+    )
+    assert "4.0 times as fast" in found.text

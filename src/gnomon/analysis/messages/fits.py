@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.notify.result import Measured, Regime, Row
-from gnomon.analysis.notify.statistics import Passes, difference, times_over_sizes
-from gnomon.messaging.host import What
+from gnomon.analysis.messages.result import Curve, Hockney, LogGP, PLogP, Row, Segment, Timing
+from gnomon.analysis.messages.statistics import difference, times_over_sizes
+from gnomon.messaging.host import Histogram
+from gnomon.result import Quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,88 +29,23 @@ LEAST_SIZES = 5
 """Sizes that a fit needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Messages from one size to another: `startup` ns, and `per_byte` ns for every byte."""
+def fit_curve(row: Row, trips: Sequence[Histogram]) -> Curve | None:
+    """Return the curve of a row with its models; None where it has too few sizes.
 
-    smallest: int
-    largest: int
-    startup: Measured
-    per_byte: Measured
-
-
-@dataclass(frozen=True, slots=True)
-class Hockney:
-    """T(m) = T0 + m / BW in each segment; `error` is the median of those held out."""
-
-    segments: tuple[Segment, ...]
-    error: float
-
-    def time(self, size: float) -> float:
-        """Return what a message of this size takes, in ns."""
-        return predict([_piece(s) for s in self.segments], size)
-
-
-@dataclass(frozen=True, slots=True)
-class LogGP:
-    """L, o (sending and receiving), g of small messages, and G for each byte of large ones.
-
-    T(m) = send + L + receive + m G. L is what is left of the time of the smallest message; it
-    is negative where the two calls overlap. G is that of the segment of the largest messages.
+    `trips` are the round trips of the row with the blocks of all their passes.
     """
-
-    latency: Measured
-    send: Measured
-    receive: Measured
-    gap: Measured | None
-    gap_per_byte: Measured
-    error: float
-
-
-@dataclass(frozen=True, slots=True)
-class PLogP:
-    """L, and g, o_s and o_r as they change with the size: T(m) = L + g(m).
-
-    g of the smallest message is that of a flood; those of others follow from round trips.
-    """
-
-    latency: Measured
-    sizes: tuple[int, ...]
-    gaps: tuple[Measured, ...]
-    sends: tuple[Measured, ...]
-    receives: tuple[Measured, ...]
-    error: float
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The time of a message over its size, with the models that were fitted to it."""
-
-    mechanism: str
-    regime: Regime
-    sizes: tuple[int, ...]
-    times: tuple[Measured, ...]
-    hockney: Hockney
-    loggp: LogGP | None
-    plogp: PLogP | None
-    passes: Passes
-
-
-def fit_curve(row: Row) -> Curve | None:
-    """Return the curve of a row with its models; None where it has too few sizes."""
     import numpy as np
 
-    points = {t.size: t.histogram for t in row.timings if t.what is What.ROUND_TRIP}
-    if len(points) < LEAST_SIZES:
+    if len(trips) < LEAST_SIZES:
         return None
-    sizes = tuple(sorted(points))
-    trips, passes = times_over_sizes([points[size] for size in sizes])
-    times = tuple(trip.times(0.5) for trip in trips)
+    sizes = tuple(timing.size for timing in row.round_trips)
+    found, passes = times_over_sizes(trips)
+    times = tuple(trip.times(0.5) for trip in found)
     x = np.array(sizes, dtype=np.float64)
     y = np.array([time.value for time in times])
     hockney = fit_hockney(x, y)
-    send, receive = _over_sizes(row, What.SEND, sizes), _over_sizes(row, What.RECEIVE, sizes)
-    gaps = _over_sizes(row, What.GAP, sizes)
+    send, receive = _at(sizes, row.sends), _at(sizes, row.receives)
+    gaps = _at(sizes, row.gaps)
     loggp = plogp = None
     if send is not None and receive is not None:
         loggp = LogGP(
@@ -133,8 +69,8 @@ def fit_hockney(x: Floats, y: Floats) -> Hockney:
         Segment(
             int(x[piece.first]),
             int(x[piece.last]),
-            Measured(piece.start, *bounds[0]),
-            Measured(piece.slope, *bounds[1]),
+            Quantity(piece.start, *bounds[0]),
+            Quantity(piece.slope, *bounds[1]),
         )
         for piece, bounds in zip(pieces, intervals, strict=True)
     )
@@ -155,10 +91,10 @@ def held_out_error(x: Floats, y: Floats) -> float:
 
 def _plogp(
     sizes: tuple[int, ...],
-    times: tuple[Measured, ...],
-    gap: Measured,
-    sends: tuple[Measured, ...],
-    receives: tuple[Measured, ...],
+    times: tuple[Quantity, ...],
+    gap: Quantity,
+    sends: tuple[Quantity, ...],
+    receives: tuple[Quantity, ...],
 ) -> PLogP:
     import numpy as np
 
@@ -174,9 +110,14 @@ def _plogp(
     return PLogP(latency, sizes, gaps, sends, receives, float(np.median(errors)))
 
 
-def _over_sizes(row: Row, what: What, sizes: Sequence[int]) -> tuple[Measured, ...] | None:
-    found = [row.timing(what, size) for size in sizes]
-    return None if None in found else tuple(one.p50 for one in found if one is not None)
+def _at(sizes: Sequence[int], timings: Sequence[Timing]) -> tuple[Quantity, ...] | None:
+    there = {timing.size: timing.p50 for timing in timings}
+    return tuple(there[size] for size in sizes) if there.keys() >= set(sizes) else None
+
+
+def time_of(fit: Hockney, size: float) -> float:
+    """Return what a message of this size takes, in ns."""
+    return predict([_piece(segment) for segment in fit.segments], size)
 
 
 def _piece(segment: Segment) -> Piece:

@@ -12,24 +12,30 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.analysis.notify.costs import MessageCosts, message_costs
-    from gnomon.analysis.notify.interference import Beside, InterferenceResult, interfere
-    from gnomon.analysis.notify.measure import DURATION, SIZES, SPIN, bench
-    from gnomon.analysis.notify.order import Order, orders_of
-    from gnomon.analysis.notify.recorded import bench_of
-    from gnomon.analysis.notify.result import Bench, LeftOut, Measured, Regime, Row, Timing
+    from gnomon.analysis.messages.costs import MessageCosts, message_costs
+    from gnomon.analysis.messages.interference import interfere
+    from gnomon.analysis.messages.measure import bench
+    from gnomon.analysis.messages.recorded import bench_of
+    from gnomon.analysis.messages.result import (
+        Bench,
+        Beside,
+        Interference,
+        LeftOut,
+        Order,
+        Pays,
+        Regime,
+        Row,
+        Timing,
+    )
 
 __all__ = [
-    "DURATION",
-    "SIZES",
-    "SPIN",
     "Bench",
     "Beside",
-    "InterferenceResult",
+    "Interference",
     "LeftOut",
-    "Measured",
     "MessageCosts",
     "Order",
+    "Pays",
     "Regime",
     "Row",
     "Timing",
@@ -37,29 +43,24 @@ __all__ = [
     "bench_of",
     "interfere",
     "message_costs",
-    "orders_of",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Bench": "result",
-        "Beside": "interference",
-        "DURATION": "measure",
-        "InterferenceResult": "interference",
+        "Beside": "result",
+        "Interference": "result",
         "LeftOut": "result",
-        "Measured": "result",
         "MessageCosts": "costs",
-        "Order": "order",
+        "Order": "result",
+        "Pays": "result",
         "Regime": "result",
         "Row": "result",
-        "SIZES": "measure",
-        "SPIN": "measure",
         "Timing": "result",
         "bench": "measure",
         "bench_of": "recorded",
         "interfere": "interference",
         "message_costs": "costs",
-        "orders_of": "order",
     },
 )

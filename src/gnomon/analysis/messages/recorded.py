@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.notify.result import NULL_CALL, Bench, LeftOut, Regime, Row, Timing
-from gnomon.analysis.notify.statistics import timing_of
+from gnomon.analysis.messages.costs import (
+    NULL_CALL,
+    Measurement,
+    Taken,
+    Times,
+    bench_of_measurement,
+    only,
+)
+from gnomon.analysis.messages.result import Bench, LeftOut, Regime
 from gnomon.errors import RecordingError
 from gnomon.messaging.host import Histogram, What
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
@@ -34,7 +41,7 @@ def provenance_here(what: str) -> Provenance:
 @contextmanager
 def writing(
     provenance: Provenance, output: str | os.PathLike[str] | None, *, overwrite: bool
-) -> Iterator[Callable[[Bench], None]]:
+) -> Iterator[Callable[[Measurement], None]]:
     """Open a recording before anything is measured; yield what keeps the result in it.
 
     Without a result, as when somebody interrupts, no recording stays, and one that was to be
@@ -48,7 +55,7 @@ def writing(
 
     if overwrite and (path := recording_path(output)).exists():
         check_replaceable(path, overwrite)
-        found: list[Bench] = []
+        found: list[Measurement] = []
         yield found.append
         with RecordingWriter(output, provenance, overwrite=True) as writer:
             _keep(writer, found[0])
@@ -62,125 +69,124 @@ def writing(
         raise
 
 
-def _keep(writer: RecordingWriter, result: Bench) -> None:
+def _keep(writer: RecordingWriter, found: Measurement) -> None:
     from gnomon import _native
 
     now = _native.monotonic_ns()
     writer.add_event(EventInfo(_MESSAGES, "messages over which events were counted"))
-    if result.null_call is not None:
-        _keep_times(writer, now, len(result.rows), (result.null_call,))
-        parameters = {"mechanism": NULL_CALL, "spin_ns": str(result.spin_ns)}
-        writer.add_run(RunInfo(len(result.rows), start=now, end=now, parameters=parameters))
-    for number, row in enumerate(result.rows):
-        _keep_times(writer, now, number, row.timings)
-        writer.append(_readings(now, number, row))
+    if found.null_call is not None:
+        number = len(found.taken)
+        _keep_times(writer, now, number, {(What.NULL_CALL, 0): found.null_call})
+        parameters = {"mechanism": NULL_CALL, "spin_ns": str(found.spin)}
+        writer.add_run(RunInfo(number, start=now, end=now, parameters=parameters))
+    for number, taken in enumerate(found.taken):
+        _keep_times(writer, now, number, taken.times)
+        writer.append(_readings(now, number, taken))
         parameters = {
-            "mechanism": row.mechanism,
-            "regime": str(row.regime),
-            "left": str(row.left),
-            "right": str(row.right),
-            "clock_ns": f"{row.clock_ns:.1f}",
+            "mechanism": taken.mechanism,
+            "regime": str(taken.regime),
+            "left": str(taken.cpus[0]),
+            "right": str(taken.cpus[1]),
+            "clock_ns": f"{taken.clock:.1f}",
         }
         writer.add_run(RunInfo(number, start=now, end=now, parameters=parameters))
-    for text in (*map(str, result.left_out), *result.warnings):
+    for text in (*map(str, found.left_out), *found.warnings):
         writer.warn(text)
 
 
-def _readings(now: int, number: int, row: Row) -> Iterator[Reading]:
+def _readings(now: int, number: int, taken: Taken) -> Iterator[Reading]:
     def reading(event: str, value: float | None) -> Reading:
         status = Status.NOT_COUNTED if value is None else Status.COUNTED
         whole = None if value is None else round(value)
         return Reading(now, event, "process", whole, 1, 1, status, number)
 
-    yield reading(_MESSAGES, row.messages)
-    for event, each in row.counts.items():
-        yield reading(event, None if each is None else each * row.messages)
+    yield reading(_MESSAGES, taken.messages)
+    for event, each in taken.counts.items():
+        yield reading(event, None if each is None else each * taken.messages)
 
 
-def _keep_times(writer: RecordingWriter, now: int, run: int, timings: tuple[Timing, ...]) -> None:
+def _keep_times(writer: RecordingWriter, now: int, run: int, times: Times) -> None:
     import numpy as np
 
-    for timing in timings:
-        blocks, bins = np.nonzero(timing.histogram.counts)
-        name = f"{timing.what.word}.{timing.size}"
-        writer.add_event(EventInfo(name, f"{timing.what.word} of {timing.size} bytes", "ns"))
+    for (what, size), histogram in times.items():
+        blocks, bins = np.nonzero(histogram.counts)
+        name = f"{what.word}.{size}"
+        writer.add_event(EventInfo(name, f"{what.word} of {size} bytes", "ns"))
         writer.append_bin_columns(
             [
                 np.full(blocks.size, now, dtype=np.int64),
                 [name] * blocks.size,
-                timing.histogram.low[bins],
-                timing.histogram.high[bins],
-                timing.histogram.counts[blocks, bins],
+                histogram.low[bins],
+                histogram.high[bins],
+                histogram.counts[blocks, bins],
                 np.full(blocks.size, run, dtype=np.int64),
                 blocks.astype(np.int64),
             ]
         )
 
 
-def bench_of(what: str | os.PathLike[str] | Recording) -> Bench:
-    """Return the result of `gnomon notify bench` that a recording holds."""
+def bench_of(
+    what: str | os.PathLike[str] | Recording,
+    *,
+    mechanisms: Sequence[str] | None = None,
+    regimes: Sequence[str] | None = None,
+) -> Bench:
+    """Return the result that a recording of a benchmark holds, or a part of it."""
     from gnomon.recording import Recording
 
     if isinstance(what, Recording):
-        return _read(what)
-    with Recording.open(what) as recording:
-        return _read(recording)
+        found = _read(what)
+    else:
+        with Recording.open(what) as recording:
+            found = _read(recording)
+    return only(found, mechanisms, regimes)
 
 
 def _read(recording: Recording) -> Bench:
-    from gnomon.analysis.notify.measure import with_curves
-
     if recording.provenance.source != SOURCE:
         raise RecordingError(
             f"'{recording.path}' holds no times of messages: `gnomon notify bench -o` records them."
         )
-    timings = _timings(recording.columns("histograms"))
+    times = _times(recording.columns("histograms"))
     counts: dict[int, dict[str, int | None]] = {}
     for reading in recording.readings():
         counts.setdefault(reading.run, {})[reading.event] = reading.value
-    rows: list[Row] = []
-    null_call, spin_ns = None, 0
+    taken: list[Taken] = []
+    null_call, spin = None, 0
     for run in recording.runs:
         of = run.parameters
-        some = timings.get(run.run, ())
+        some = times.get(run.run, {})
         if of.get("mechanism") == NULL_CALL:
-            null_call, spin_ns = some[0], int(of["spin_ns"])
+            null_call, spin = some[What.NULL_CALL, 0], int(of["spin_ns"])
             continue
         counted = dict(counts.get(run.run, {}))
         messages = counted.pop(_MESSAGES, 0) or 0
-        rows.append(
-            Row(
+        taken.append(
+            Taken(
                 of["mechanism"],
                 Regime(of["regime"]),
-                int(of["left"]),
-                int(of["right"]),
+                (int(of["left"]), int(of["right"])),
                 some,
                 {e: None if v is None else v / max(messages, 1) for e, v in counted.items()},
                 messages,
                 float(of["clock_ns"]),
             )
         )
-    if not rows:
+    if not taken:
         raise RecordingError(f"'{recording.path}' stopped before it had times: measure again.")
     texts = [(text, LeftOut.parse(text)) for text in recording.warnings]
-    return with_curves(
-        Bench(
-            tuple(rows),
-            null_call,
-            (),
-            tuple(left for _, left in texts if left is not None),
-            recording.provenance,
-            spin_ns,
-            tuple(text for text, left in texts if left is None),
-        )
+    left_out = tuple(left for _, left in texts if left is not None)
+    warnings = tuple(text for text, left in texts if left is None)
+    return bench_of_measurement(
+        Measurement(tuple(taken), null_call, left_out, spin, warnings), recording.provenance
     )
 
 
-def _timings(columns: dict[str, Any]) -> dict[int, tuple[Timing, ...]]:
-    """Return the times of each run, made anew from their histograms."""
+def _times(columns: dict[str, Any]) -> dict[int, dict[tuple[What, int], Histogram]]:
+    """Return the histograms of each run."""
     import numpy as np
 
-    found: dict[int, list[Timing]] = {}
+    found: dict[int, dict[tuple[What, int], Histogram]] = {}
     if not columns["run"].size:
         return {}
     names, codes = np.unique(columns["event"].astype(str), return_inverse=True)
@@ -194,6 +200,6 @@ def _timings(columns: dict[str, Any]) -> dict[int, tuple[Timing, ...]]:
         high[places] = columns["high"][part]
         counts = np.zeros((int(columns["batch"][part].max()) + 1, low.size), dtype=np.int64)
         counts[columns["batch"][part], places] = columns["occurrences"][part]
-        timing = timing_of(_WORDS[word], int(size), Histogram(low, high, counts))
-        found.setdefault(int(columns["run"][part[0]]), []).append(timing)
-    return {run: tuple(sorted(some, key=lambda t: (t.size, t.what))) for run, some in found.items()}
+        some = found.setdefault(int(columns["run"][part[0]]), {})
+        some[_WORDS[word], int(size)] = Histogram(low, high, counts)
+    return found

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon import _native
-from gnomon.analysis.notify.result import Measured, Timing
-from gnomon.messaging.host import Histogram, What
+from gnomon.analysis.messages.result import Bins, Passes, Timing
+from gnomon.messaging.host import Histogram
+from gnomon.result import Quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-LEAST_TIMES = 6
-"""Fewer of them lie all on one side of their median more often than in 5 % of cases."""
 _REPLICATES = 400
 _SEED = 8
 _TAILS = (0.025, 0.975)
 
 
-def median_interval(histogram: Histogram, share: float = 0.5) -> Measured:
+def median_interval(histogram: Histogram, share: float = 0.5) -> Quantity:
     """Return a percentile with its interval, by bootstrap over the blocks of the histogram.
 
     Times that follow each other are alike: whole blocks are drawn, not single times.
@@ -45,48 +43,43 @@ def median_interval(histogram: Histogram, share: float = 0.5) -> Measured:
         count, np.full(count, 1 / count), size=_REPLICATES
     )
     low, high = np.quantile(some.quantiles_of(drawn.astype(np.float64), share), _TAILS)
-    return Measured(value, min(float(low), value), max(float(high), value))
+    return Quantity(value, min(float(low), value), max(float(high), value))
 
 
-def timing_of(what: What, size: int, histogram: Histogram) -> Timing:
-    """Return the summary of a histogram."""
+def timing_of(size: int, histogram: Histogram) -> Timing:
+    """Return the summary of a histogram; percentiles only where a time lies beyond them."""
+    total = histogram.total
+
+    def beyond(share: float) -> float | None:
+        return histogram.quantile(share) if round(total * (1 - share), 6) >= 1 else None
+
+    counts = histogram.counts.sum(0)
+    bins = (histogram.low.tolist(), histogram.high.tolist(), counts.tolist())
     return Timing(
-        what,
         size,
+        total,
         median_interval(histogram),
-        histogram.quantile(0.9),
-        histogram.quantile(0.99),
-        histogram.quantile(0.999),
+        beyond(0.9),
+        beyond(0.99),
+        beyond(0.999),
         histogram.mean,
-        histogram,
+        Bins(*map(tuple, bins)),
     )
 
 
-def difference(whole: Measured, *parts: Measured) -> Measured:
+def difference(whole: Quantity, *parts: Quantity) -> Quantity:
     """Return what is left of a value after others, taken to be independent of it."""
     value = whole.value - sum(part.value for part in parts)
     below = (whole.value - whole.low) ** 2 + sum((p.high - p.value) ** 2 for p in parts)
     above = (whole.high - whole.value) ** 2 + sum((p.value - p.low) ** 2 for p in parts)
-    return Measured(value, value - below**0.5, value + above**0.5)
+    return Quantity(value, value - below**0.5, value + above**0.5)
 
 
 _FEW = 3  # passes of which two may agree against one
 _APART = math.log(1.3)
 
 
-@dataclass(frozen=True, slots=True)
-class Passes:
-    """How many passes over sizes there were, how many were alike, and what the others took.
-
-    `others` is how many times as long messages took in the passes that are left out.
-    """
-
-    count: int
-    kept: int
-    others: float = 1.0
-
-
-def times_over_sizes(histograms: Sequence[Histogram]) -> tuple[list[Measured], Passes]:
+def times_over_sizes(histograms: Sequence[Histogram]) -> tuple[list[Quantity], Passes]:
     """Return the median for each size over the passes that are alike, in ns.
 
     Each pass counts once: a fast one has more messages in the same time.
@@ -104,7 +97,7 @@ def times_over_sizes(histograms: Sequence[Histogram]) -> tuple[list[Measured], P
     lows, highs = np.quantile(_middle(medians[kept][drawn], 1), _TAILS, axis=0)
     values = _middle(medians[kept], 0)
     return [
-        Measured(float(value), float(min(low, value)), float(max(high, value)))
+        Quantity(float(value), float(min(low, value)), float(max(high, value)))
         for value, low, high in zip(values, lows, highs, strict=True)
     ], passes
 

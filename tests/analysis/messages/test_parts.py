@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gnomon.analysis.notify.conditions import places, watching
-from gnomon.analysis.notify.costs import message_costs
-from gnomon.analysis.notify.interference import Beside, Costs, break_even_of, recommend
-from gnomon.analysis.notify.interference import _rows as rows_of
-from gnomon.analysis.notify.order import hidden_text, orders_of
-from gnomon.analysis.notify.result import Bench, LeftOut, Measured, Regime, Row, Timing
-from gnomon.analysis.notify.statistics import difference, median_interval
-from gnomon.analysis.prediction import measured_ways, predict
-from gnomon.analysis.prediction.application import Application
-from gnomon.analysis.prediction.ways import Quantity
+from gnomon.analysis.messages.conditions import places, watching
+from gnomon.analysis.messages.costs import bench_of_rows, message_costs
+from gnomon.analysis.messages.interference import Costs, break_even_of, pays, recommend
+from gnomon.analysis.messages.interference import _rows as rows_of
+from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime, Row, Timing
+from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
+from gnomon.analysis.prediction import measured_ways, predict_with
+from gnomon.analysis.prediction.result import Application
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.messaging.host import Histogram, What
+from gnomon.messaging import Quantity
+from gnomon.messaging.host import Histogram
 from gnomon.messaging.host import Interference as Round
-from gnomon.recording.contents import Provenance
-from gnomon.views.notify import HEADINGS, bench_as_json, print_bench, row_cells
-from gnomon.views.report.notify import _steps as drawn_steps
+from gnomon.views.describe.messages_bench import _steps
+from gnomon.views.show import blocks
+from gnomon.views.terminal import lines
 
 DRAWN = np.random.default_rng(1).integers(0, 8, (200, 8))
 
@@ -56,7 +54,7 @@ def test_times_that_drift_widen_the_interval() -> None:
 
 
 def test_differences_add_their_errors() -> None:
-    found = difference(Measured(100, 97, 103), Measured(40, 36, 44))
+    found = difference(Quantity(100, 97, 103), Quantity(40, 36, 44))
     assert (found.value, found.low, found.high) == (60, 55, 65)
 
 
@@ -97,19 +95,21 @@ def test_one_cpu_has_one_regime(tmp_path: Path) -> None:
         places([0, 0], None, allowed=(0,), topology=alone)
 
 
-def timing(what: What, value: float) -> Timing:
-    one = Histogram(np.array([value]), np.array([value]), np.array([[1000]]))
-    return Timing(what, 0, Measured(value, value, value), 0, 0, 0, value, one)
+def timing(value: float) -> Timing:
+    within = Quantity.exactly(value)
+    return Timing(0, 1000, within, value, value, value, value, Bins((value,), (value,), (1000,)))
 
 
 def row(name: str, trip: float, send: float, receive: float, regime: Regime) -> Row:
-    what = (What.ROUND_TRIP, What.SEND, What.RECEIVE)
-    times = tuple(map(timing, what, (trip, send, receive)))
-    return Row(name, regime, 0, 1, times)
+    return Row(name, regime, (0, 1), (timing(trip),), (timing(send),), (timing(receive),))
 
 
 def made_bench(*rows: Row) -> Bench:
-    return Bench(rows, None, (), (), Provenance("notify"), 5000)
+    return bench_of_rows(rows, spin=5000)
+
+
+def shown(bench: Bench) -> str:
+    return "\n".join(lines(blocks(bench)))
 
 
 AWAKE = (
@@ -128,11 +128,11 @@ def test_costs_of_messages() -> None:
 
 
 def spread(name: str, regime: Regime, low: float, value: float, high: float) -> Row:
-    one = timing(What.ROUND_TRIP, value)
-    return Row(name, regime, 0, 1, (replace(one, p50=Measured(value, low, high)),))
+    one = replace(timing(value), p50=Quantity(value, low, high))
+    return Row(name, regime, (0, 1), (one,))
 
 
-def test_classes_are_in_order_where_intervals_are_apart() -> None:
+def test_groups_are_in_order_where_intervals_are_apart() -> None:
     known = made_bench(
         spread("poll", Regime.AWAKE, 90, 100, 110),
         spread("poll-pause", Regime.AWAKE, 190, 200, 210),
@@ -144,57 +144,54 @@ def test_classes_are_in_order_where_intervals_are_apart() -> None:
         spread("unix-stream", Regime.SAME, 11_000, 12_000, 13_000),
         spread("unix-datagram", Regime.SAME, 9000, 10_000, 11_000),
     )
-    awake, same = orders_of(known)
+    awake, same = known.orders
     assert [place.mechanism for place in awake.places] == ["poll", "futex", "unix-stream", "tcp"]
     assert awake.signs == ("<", "~", "<")
     assert not awake.shown
     assert [place.mechanism for place in same.places] == ["futex", "unix-datagram"]
     assert same.shown
-    text = hidden_text((awake, same))
-    assert "waking the other CPU adds 43.0 µs to a round trip" in text
-    assert "a futex is 3.0 µs faster than a UNIX socket" in text
-    assert hidden_text((same,)) == ""
-    shown = StringIO()
-    print_bench(known, shown)
-    assert "~ unix-stream 51 µs [49, 53 µs]" in shown.getvalue()
-    assert "same-core: each class is faster than the next" in shown.getvalue()
-    assert bench_as_json(known)["order"][0]["signs"] == ["<", "~", "<"]
+    text = shown(known)
+    assert "waking the other CPU adds 43 µs to a round trip" in text
+    assert "a futex is 3 µs faster than a UNIX socket" in text
+    assert made_bench(*(each for each in known.rows if each.regime is Regime.SAME)).hidden is None
+    assert "poll < futex ~ unix-stream < tcp" in text
+    assert "49.0 to 53.0 µs" in text
+    assert "same-core: each group is faster than the next" in text
+    assert known.to_json()["orders"][0]["signs"] == ["<", "~", "<"]
 
 
 def test_percentiles_need_as_many_times_and_calls_a_clock_that_sees_them() -> None:
-    few = Histogram(np.array([400.0]), np.array([410.0]), np.array([[150]]))
-    trip = Timing(What.ROUND_TRIP, 0, Measured(405, 400, 410), 409, 410, 410, 405, few)
-    one = Row("poll", Regime.AWAKE, 0, 1, (trip, timing(What.SEND, 0.09)))
-    headings = ("round trip", "95 %", "p90", "p99", "p99.9", "times", "send", "receive", "gap")
-    assert headings == HEADINGS
-    assert row_cells(one) == [
-        "405 ns", "[400, 410 ns]", "409 ns", "410 ns", "", "150", "< 1 ns", "", "",
-    ]  # fmt: skip
+    few = timing_of(0, Histogram(np.array([400.0]), np.array([410.0]), np.array([[150]])))
+    assert few.p99 is not None
+    assert few.p999 is None
+    known = made_bench(Row("poll", Regime.AWAKE, (0, 1), (few,), (timing(0.09),)))
+    heading, cells = shown(known).splitlines()[4:6]
+    assert "p99" in heading
+    assert "p99.9" not in heading
+    assert "gap" not in heading
+    assert "< 1 ns" in cells
+    assert " 150 " in cells
 
 
 def test_a_drawn_histogram_is_zero_between_its_bins() -> None:
-    bins = Histogram(
-        np.array([1000.0, 2000.0, 9000.0]),
-        np.array([2000.0, 3000.0, 9500.0]),
-        np.array([[1, 2, 1]]),
-    )
-    edges, shares = drawn_steps(bins)
-    assert list(zip(edges, shares, strict=True)) == [
-        (1, 0), (1, 25), (2, 50), (3, 0), (9, 0), (9, 25), (9.5, 0),
+    bins = Bins((1000.0, 2000.0, 9000.0), (2000.0, 3000.0, 9500.0), (1, 2, 1))
+    some = replace(timing(2500.0), samples=4, histogram=bins)
+    drawn = _steps(Row("poll", Regime.AWAKE, (0, 1), (some,)))
+    assert list(zip(drawn.x, drawn.y, strict=True)) == [
+        (1000, 0), (1000, 0.25), (2000, 0.5), (3000, 0), (9000, 0), (9000, 0.25), (9500, 0),
     ]  # fmt: skip
 
 
-def test_one_class_has_no_order() -> None:
-    assert orders_of(made_bench(spread("futex", Regime.SAME, 1, 2, 3))) == ()
+def test_one_group_has_no_order() -> None:
+    assert made_bench(spread("futex", Regime.SAME, 1, 2, 3)).orders == ()
 
 
 def test_a_few_times_have_neither_interval_nor_order() -> None:
     futex = spread("futex", Regime.SAME, 1, 2, 3)
-    few = Histogram(np.array([9.0]), np.array([9.0]), np.array([[5]]))
-    tcp = Row("tcp", Regime.SAME, 0, 0, (replace(futex.round_trip, histogram=few),))
-    assert orders_of(made_bench(futex, tcp)) == ()
-    assert row_cells(futex)[1] == "[1, 3 ns]"
-    assert row_cells(tcp)[1] == ""
+    tcp = Row("tcp", Regime.SAME, (0, 0), (replace(futex.round_trip, samples=5),))
+    assert made_bench(futex, tcp).orders == ()
+    assert "1.0 to 3.0 ns" in shown(made_bench(futex))
+    assert "95 % interval" not in shown(made_bench(tcp))
 
 
 def test_ways_add_up_to_the_latency_that_was_measured() -> None:
@@ -211,7 +208,7 @@ def test_on_one_core_waking_is_work_and_polling_that_of_two() -> None:
     assert futex.wake_is_work
     assert known.polling is not None
     assert known.polling.latency == 200
-    found = predict(
+    found = predict_with(
         Application("a", Quantity.exactly(1000)), known.ways, polling=known.polling, draws=5
     )
     assert found.now.speedup.value > 2
@@ -220,7 +217,7 @@ def test_on_one_core_waking_is_work_and_polling_that_of_two() -> None:
 def test_a_benchmark_without_what_is_needed() -> None:
     with pytest.raises(UsageError, match="no regime 'idle': it has awake, same-core"):
         measured_ways(made_bench(*AWAKE), "idle")
-    bare = Row("poll", Regime.SAME, 0, 0, (timing(What.ROUND_TRIP, 1e6),))
+    bare = Row("poll", Regime.SAME, (0, 0), (timing(1e6),))
     with pytest.raises(UsageError, match="no times of sending"):
         measured_ways(made_bench(bare))
 
@@ -230,7 +227,7 @@ def test_a_benchmark_on_a_busy_machine_is_doubted() -> None:
     known = measured_ways(made_bench(*slow))
     assert "polling was slower" in known.warnings[0]
     asked = Application("a", Quantity.exactly(1000), mechanism="futex")
-    found = predict(asked, known.ways, warnings=known.warnings, draws=5)
+    found = predict_with(asked, known.ways, warnings=known.warnings, draws=5)
     assert found.warnings == known.warnings
     hybrid = (*AWAKE, row("spin-block", 300, 20, 30, Regime.AWAKE))  # which polls at first
     assert measured_ways(made_bench(*hybrid)).warnings == ()
@@ -241,8 +238,8 @@ def test_messages_larger_than_any_that_was_measured_are_doubted() -> None:
     ways = [replace(way, sizes=((1024, 100.0), (1 << 20, 90_000.0))) for way in known.ways]
     for size, doubts in ((1 << 20, 0), (1 << 21, 1)):
         asked = Application("a", Quantity.exactly(1000), response=size, mechanism="futex")
-        assert len(predict(asked, ways, draws=5).warnings) == doubts
-    assert "messages of 2 MiB are larger" in predict(asked, ways, draws=5).warnings[0]
+        assert len(predict_with(asked, ways, draws=5).warnings) == doubts
+    assert "messages of 2 MiB are larger" in predict_with(asked, ways, draws=5).warnings[0]
 
 
 def costs(lost: float, latency: float, work: float, noise: float = 0.0) -> Costs:
@@ -296,24 +293,24 @@ def test_rounds_without_processor_time_do_not_count() -> None:
         rows_of([0.0, 0.0, 0.0, 0.1], found, [0])
 
 
-def beside(name: str, edge: Measured | None, lost: float = 0.3) -> Beside:
-    some = Measured(lost, lost, lost)
-    one = Histogram(np.array([1.0]), np.array([2.0]), np.array([[1]]))
-    return Beside(name, 10_000, some, some, 1, 1, some, edge, 1, one, reference=name == "futex")
+def beside(name: str, edge: Quantity | None, lost: float = 0.3) -> Beside:
+    some = Quantity.exactly(lost)
+    found = pays(edge, reference=name == "futex")
+    return Beside(name, 10_000, some, some, 1, 1, some, *found, 1)
 
 
 def test_recommendations() -> None:
     futex = beside("futex", None, 0.1)
-    edge = Measured(60_000, 50_000, 70_000)
+    edge = Quantity(60_000, 50_000, 70_000)
     assert recommend([beside("poll", edge), futex]).startswith(
         "wait with poll where there is less than 60 µs (50 µs to 70 µs) of compute per message"
     )
     assert recommend([beside("poll", None, 0.5), futex]) == (
         "block with futex: poll never paid off, and poll took up to 50% of the compute."
     )
-    unsure = Measured(60_000, 0.0, 70_000)
+    unsure = Quantity(60_000, 0.0, 70_000)
     assert recommend([beside("poll", unsure), futex]).startswith("block with futex")
-    always = Measured(float("inf"), float("inf"), float("inf"))
+    always = Quantity(float("inf"), float("inf"), float("inf"))
     assert recommend([beside("spin-block", always), futex]).startswith("wait with spin-block:")
     assert "a single kind says nothing" in recommend([beside("poll", None)])
     assert recommend([beside("poll", edge), beside("futex", None, -0.6)]).startswith(

@@ -8,24 +8,26 @@ of all ways follow each other, so that what disturbs the host disturbs all of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.notebook import Shown
-from gnomon.analysis.notify.conditions import (
+from gnomon.analysis.messages.conditions import (
     allowed_cpus,
     check_cpus,
     siblings_of,
     usable_mechanisms,
     watching,
 )
-from gnomon.analysis.notify.result import LeftOut, Measured
+from gnomon.analysis.messages.recorded import provenance_here
+from gnomon.analysis.messages.result import Beside, Interference, Pays
 from gnomon.errors import GnomonError, UsageError
 from gnomon.messaging.host import MECHANISMS, Family, Histogram
 from gnomon.messaging.host.session import Interference as Round
 from gnomon.messaging.host.session import run_interference
+from gnomon.result import Interval, Quantity
 from gnomon.units import format_duration, parse_duration
 
 if TYPE_CHECKING:
@@ -51,63 +53,6 @@ _KEEPS_ON = (Family.POLLING, Family.HYBRID)
 OnStep = Callable[[int, int, str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A communicator that waits in one way, with one pause between messages.
-
-    `lost` is the share of the node's compute that is gone, `latency` the mean and `p50` and
-    `p99` percentiles of the round trips that its client saw. `work` is processor time that a
-    message takes from compute. `break_even` is the compute per message below which this way
-    makes an application faster than the `reference`, which blocks: None where it never does,
-    infinite where it always does.
-    """
-
-    mechanism: str
-    pause: int
-    lost: Measured
-    latency: Measured
-    p50: float
-    p99: float
-    work: Measured
-    break_even: Measured | None
-    messages: int
-    histogram: Histogram = field(repr=False)
-    reference: bool = False
-
-    @property
-    def polls(self) -> bool:
-        """Whether it keeps its processor while it waits."""
-        return MECHANISMS[self.mechanism].polls
-
-
-@dataclass(frozen=True, slots=True)
-class InterferenceResult(Shown):
-    """What communicators took from compute on this host; a row a way and pause."""
-
-    rows: tuple[Beside, ...]
-    compute: tuple[int, ...]
-    communicator: int
-    client: int
-    shares: str
-    rounds: int
-    left_out: tuple[LeftOut, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def pauses(self) -> tuple[int, ...]:
-        """The pauses between messages, shortest first."""
-        return tuple(sorted({row.pause for row in self.rows}))
-
-    def at(self, pause: int) -> tuple[Beside, ...]:
-        """Return the rows of one pause."""
-        return tuple(row for row in self.rows if row.pause == pause)
-
-    @property
-    def recommendation(self) -> str:
-        """What to do, in a sentence."""
-        return recommend(self.rows)
-
-
 def recommend(rows: Sequence[Beside]) -> str:
     """Say in a sentence how a communicator should wait."""
     block = _blocker([row.mechanism for row in rows])
@@ -120,31 +65,33 @@ def recommend(rows: Sequence[Beside]) -> str:
             f"no recommendation: compute was faster beside {' and '.join(gained)} than alone, as "
             "only other programs can make it; measure again when nothing else runs."
         )
-    others = [row for row in rows if row.break_even is not None and row.break_even.low > 0]
+    others = [
+        row
+        for row in rows
+        if row.pays in (Pays.ALWAYS, Pays.BELOW) and (row.between is None or row.between.low > 0)
+    ]
     if not others:
         worst = max(rows, key=lambda row: row.lost.value)
         return (
             f"block with {block}: {' and '.join(losers)} never paid off, and "
             f"{worst.mechanism} took up to {worst.lost.value:.0%} of the compute."
         )
-    best = max(others, key=lambda row: row.break_even.value if row.break_even else 0.0)
-    edge = best.break_even
-    assert edge is not None
+    best = max(others, key=lambda row: math.inf if row.break_even is None else row.break_even)
     every = format_duration(best.pause)
-    if edge.value == float("inf"):
+    if best.break_even is None or best.between is None:
         return (
             f"wait with {best.mechanism}: with a message every {every} it lost no more compute "
             f"than {block} and answered sooner."
         )
-    span = f"{format_duration(edge.low)} to {_or_more(edge.high)}"
+    span = f"{format_duration(best.between.low)} to {_or_more(best.between.high)}"
     return (
-        f"wait with {best.mechanism} where there is less than {format_duration(edge.value)} "
+        f"wait with {best.mechanism} where there is less than {format_duration(best.break_even)} "
         f"({span}) of compute per message, and block with {block} otherwise."
     )
 
 
 def _or_more(nanoseconds: float) -> str:
-    return "any" if nanoseconds == float("inf") else format_duration(nanoseconds)
+    return "any" if math.isinf(nanoseconds) else format_duration(nanoseconds)
 
 
 def _blocker(names: Sequence[str]) -> str | None:
@@ -163,7 +110,7 @@ def interfere(
     rounds: int = ROUNDS,
     spin: str = "5us",
     on_step: OnStep | None = None,
-) -> InterferenceResult:
+) -> Interference:
     """Measure compute lost and latency gained for each way in which a communicator waits.
 
     Messages come from the first of `cpus`; the others are the node. `threads` compute there,
@@ -210,15 +157,18 @@ def interfere(
                 else:
                     found[name, gap].append(one)
     tell(steps, steps, "")
-    return InterferenceResult(
-        tuple(_rows(alone, found, compute)),
+    rows = tuple(_rows(alone, found, compute))
+    return Interference(
+        recommend(rows),
+        rows,
         compute,
         communicator,
         client,
         shares,
         rounds,
         tuple(left_out),
-        tuple(warnings),
+        provenance=provenance_here("notify interfere"),
+        warnings=tuple(warnings),
     )
 
 
@@ -268,8 +218,10 @@ def _rows(
     for (name, pause), rounds in found.items():
         own = costs[name, pause]
         histogram = Histogram.joined([one.histogram for one in rounds])
-        polls = MECHANISMS[name].polls
-        other = None if blocker in (None, name) else costs[str(blocker), pause]
+        edge = None
+        if blocker is not None and name != blocker:
+            blocking = costs[blocker, pause]
+            edge = break_even_of(own, blocking, drawn, polls=MECHANISMS[name].polls)
         rows.append(
             Beside(
                 name,
@@ -279,13 +231,23 @@ def _rows(
                 histogram.quantile(0.5),
                 histogram.quantile(0.99),
                 own.interval("work", drawn),
-                None if other is None else break_even_of(own, other, drawn, polls=polls),
+                *pays(edge, reference=name == blocker),
                 sum(one.messages for one in rounds),
-                histogram,
-                reference=name == blocker,
             )
         )
     return rows
+
+
+def pays(
+    edge: Quantity | None, *, reference: bool = False
+) -> tuple[Pays, float | None, Interval | None]:
+    """Return when a way pays off, with the break-even and its interval where it has one."""
+    if edge is None:
+        return (Pays.REFERENCE if reference else Pays.NEVER), None, None
+    between = None if math.isinf(edge.low) else Interval(edge.low, edge.high)
+    if math.isinf(edge.value):
+        return Pays.ALWAYS, None, between
+    return Pays.BELOW, edge.value, between
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,18 +267,18 @@ class Costs:
         # A share of all computing threads, as time of one processor for each message.
         return cls(lost, np.array([one.histogram.mean for one in rounds]), lost * threads * every)
 
-    def interval(self, name: str, drawn: NDArray[np.int64]) -> Measured:
+    def interval(self, name: str, drawn: NDArray[np.int64]) -> Quantity:
         """Return the mean over rounds with its interval, by bootstrap over rounds."""
         import numpy as np
 
         values: Floats = getattr(self, name)
         low, high = np.quantile(values[drawn].mean(1), _TAILS)
-        return Measured(float(values.mean()), float(low), float(high))
+        return Quantity(float(values.mean()), float(low), float(high))
 
 
 def break_even_of(
     way: Costs, blocking: Costs, drawn: NDArray[np.int64], *, polls: bool
-) -> Measured | None:
+) -> Quantity | None:
     """Return the compute per message below which a way is faster than blocking.
 
     A thread computes C, sends, and waits for the answer. Beside a poller, which takes a share
@@ -338,10 +300,10 @@ def break_even_of(
     if not polls:
         better = gains - way.work
         sure = np.quantile(better[drawn].mean(1), _TAILS[0]) > 0
-        return Measured(np.inf, np.inf, np.inf) if sure else None
+        return Quantity(np.inf, np.inf, np.inf) if sure else None
     value = float(edge(np.array(way.lost.mean()), np.array(gains.mean())))
     if value == 0.0:
         return None
     some = np.sort(edge(way.lost[drawn].mean(1), gains[drawn].mean(1)))
     low, high = (some[int(tail * some.size)] for tail in _TAILS)
-    return Measured(value, min(float(low), value), max(float(high), value))
+    return Quantity(value, min(float(low), value), max(float(high), value))
