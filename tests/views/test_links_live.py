@@ -105,6 +105,20 @@ def test_the_cursor_goes_far_at_once_and_stays_on_the_list() -> None:
     assert drive("pagedown", "plus")[1].loads == {Channel(3, 1): 1}
 
 
+def test_a_click_chooses_a_channel() -> None:
+    described = load_machine("ring-4")
+    with SimulatedLoader(described) as loader:
+        app: Any = live_app(loader, machine_topology(described))
+
+        async def session() -> None:
+            async with app.run_test(size=(120, 40)) as pilot:
+                await pilot.click("#channels", offset=(3, 4))
+                await pilot.press("plus")
+
+        asyncio.run(session())
+        assert loader.loads == {Channel(1, 2): 1}
+
+
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "textual", None)
     monkeypatch.setattr("gnomon.views.links_live.find_spec", lambda _: None)

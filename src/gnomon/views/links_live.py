@@ -115,7 +115,7 @@ def live_app(loader: Loader, topology: LinksResult) -> App[None]:
     from rich.text import Text
     from textual.app import App, ComposeResult
     from textual.binding import Binding, BindingType
-    from textual.containers import Horizontal, ScrollableContainer
+    from textual.containers import Horizontal, ScrollableContainer, Vertical
     from textual.events import Click, Resize
     from textual.geometry import Region
     from textual.widgets import Footer, Header, Static
@@ -131,12 +131,13 @@ def live_app(loader: Loader, topology: LinksResult) -> App[None]:
         CSS = """
         #drawing { width: auto; min-width: 30; padding: 1 1; }
         #side { width: auto; max-width: 60%; }
-        #list { width: 1fr; height: 1fr; padding: 1 1; }
+        #right { width: 1fr; height: 1fr; padding: 1 1; }
+        #heads { height: 1; }
         #channels { width: 1fr; height: auto; }
         #status { height: 1; padding: 0 1; color: $text-muted; }
         .narrow #both { layout: vertical; }
         .narrow #side { width: 1fr; max-width: 100%; height: 1fr; }
-        .narrow #list { height: 1fr; }
+        .narrow #right { height: 1fr; }
         """
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("plus,equals_sign,right", "more", "add a generator", key_display="+"),
@@ -169,8 +170,10 @@ def live_app(loader: Loader, topology: LinksResult) -> App[None]:
             with Horizontal(id="both"):
                 with ScrollableContainer(id="side"):
                     yield Static(id="drawing", markup=False)
-                with ScrollableContainer(id="list"):
-                    yield Static(id="channels", markup=False)
+                with Vertical(id="right"):
+                    yield Static(id="heads", markup=False)
+                    with ScrollableContainer(id="list"):
+                        yield Static(id="channels", markup=False)
             yield Static(id="status", markup=False)
             yield Footer()
 
@@ -205,7 +208,8 @@ def live_app(loader: Loader, topology: LinksResult) -> App[None]:
         def draw(self) -> None:
             """Draw what is known by now."""
             # While the screen is being taken down, some of its parts are gone before others.
-            if not all(self.query(part) for part in ("#drawing", "#list", "#channels", "#status")):
+            parts = ("#drawing", "#heads", "#list", "#channels", "#status")
+            if not all(self.query(part) for part in parts):
                 return
             picture = lines([drawing(topology, self.rates)], Screen())
             self.query_one("#drawing", Static).update("\n".join(picture))
@@ -216,8 +220,9 @@ def live_app(loader: Loader, topology: LinksResult) -> App[None]:
             room = max(self.query_one("#list").content_size.width - 2, _LEAST)
             screen = Screen(room, colour=True, widths=self.widths)
             table = channels_table(rows, self.highest, self.row)
-            text = Text.from_ansi("\n".join(lines([table], screen)), no_wrap=True)
-            self.query_one("#channels", Static).update(text)
+            heads, *drawn = (Text.from_ansi(line, no_wrap=True) for line in lines([table], screen))
+            self.query_one("#heads", Static).update(heads)
+            self.query_one("#channels", Static).update(Text("\n", no_wrap=True).join(drawn))
             total = sum(self.counts.values())
             self.query_one("#status", Static).update(
                 f"{total} generator{'s' * (total != 1)}, "
@@ -225,16 +230,15 @@ def live_app(loader: Loader, topology: LinksResult) -> App[None]:
             )
 
         def on_click(self, event: Click) -> None:
-            """Choose the channel that was clicked on; the first line has the headings."""
+            """Choose the channel that was clicked on."""
             if event.widget is not None and event.widget.id == "channels":
-                self.choose(event.y - 1)
+                self.choose(event.y)
 
         def choose(self, row: int) -> None:
             """Move the cursor to a row and show it."""
             self.row = min(max(row, 0), len(every) - 1)
             self.draw()
-            region = Region(0, 0 if self.row == 0 else self.row + 1, 1, 1)
-            self.query_one("#list").scroll_to_region(region, animate=False)
+            self.query_one("#list").scroll_to_region(Region(0, self.row, 1, 1), animate=False)
 
         def change(self, count: int, tenths: int | None = None) -> None:
             """Have so many generators on the chosen channel, with a duty, or say why not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -165,12 +166,13 @@ def _idle_busy(found: IdleBusy) -> Iterator[Block]:
         f"{verdict}."
     )
     low, high = found.difference.interval
+    ends = (low, high) if math.isfinite(high - low) else (None, None)
     waiting = f"{found.spinners} CPU{'s' * (found.spinners != 1)} waiting busily"
     yield Table.of(
         (
             ("idle", Cell(found.idle_mean, "B/s")),
             (waiting, Cell(found.busy_mean, "B/s")),
-            ("difference", Cell(found.difference.value, "B/s", low, high)),
+            ("difference", Cell(found.difference.value, "B/s", *ends)),
         ),
         (
             Column(f"node {found.channel.home}", lambda row: row[0]),
@@ -262,6 +264,8 @@ def _range(shares: Sequence[float]) -> str:
 
 def _change(found: Difference) -> str:
     low, high = found.interval
+    if not math.isfinite(high - low):
+        return f"{units.number(found.value, 'B/s')}, from too few measurements for an interval"
     value = units.number(found.value, "B/s", within=(low, high))
     return f"{value} (95 % interval {units.interval(low, high, 'B/s', value=found.value)})"
 
