@@ -25,6 +25,7 @@ def test_a_topology_knows_where_it_comes_from() -> None:
 
 def test_measured_links_come_back_from_json() -> None:
     measured = gn.links(on="ring-4", measure=True, most=1)
+    assert isinstance(measured, LinksResult)
     assert measured.basis is Basis.MEASURED
     assert measured.provenance is not None
     assert measured.provenance.environment["generators"] == "read"

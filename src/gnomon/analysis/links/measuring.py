@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args, overload
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gnomon.analysis.links import experiments
 from gnomon.analysis.links.loader import Loader, all_nodes, channels
@@ -71,41 +71,6 @@ class Place:
         from gnomon.stress.host_loader import HostLoader
 
         return HostLoader(stream=stream, size=parse_size(size))
-
-
-@overload
-def links(
-    word: None = None,
-    *,
-    on: str | Source | None = None,
-    seed: int | None = None,
-    measure: bool = False,
-    load: tuple[()] = (),
-    stream: str | None = None,
-    most: int | None = None,
-    time: str = TIME,
-    size: str = SIZE,
-    on_progress: Progress | None = None,
-) -> LinksResult: ...
-
-
-@overload
-def links(
-    word: Word | None = None,
-    what: str | None = None,
-    *,
-    on: str | Source | None = None,
-    seed: int | None = None,
-    measure: bool = False,
-    load: Sequence[str] = (),
-    command: Sequence[str] | Command | None = None,
-    stream: str | None = None,
-    most: int | None = None,
-    time: str = TIME,
-    repeat: int | None = None,
-    size: str = SIZE,
-    on_progress: Progress | None = None,
-) -> LinksResult | LinksExperiment: ...
 
 
 def links(
