@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gnomon.views.report.assemble import phases_page, scale_page
+from gnomon.views.report.assemble import phases_page
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section, write_page
 
-from .results import phases_result, scale_result
+from .results import phases_result
 
 if TYPE_CHECKING:
     from bokeh.model import Model
@@ -44,7 +44,6 @@ def _bars(names: list[str]) -> Model:
 
 PAGES: dict[str, Callable[[], Page]] = {
     "events": _events,
-    "scale": lambda: scale_page(scale_result()),
     "phases": lambda: phases_page(phases_result()),
 }
 
@@ -141,7 +140,7 @@ def test_a_plot_shows_a_value_under_the_pointer_and_zooms(page: BrowserPage) -> 
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("kind", ["scale", "phases"])
+@pytest.mark.parametrize("kind", ["phases"])
 def test_every_kind_of_report_reacts_to_the_pointer(kind: str, width: int, reports: Path) -> None:
     with _opened(reports / f"{kind}.html", width) as page:
         widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")

@@ -13,15 +13,13 @@ from gnomon.recording.contents import Provenance
 from gnomon.views.report.assemble import (
     page_of,
     phases_page,
-    scale_page,
 )
 from gnomon.views.report.page import DataTable, Page, Section, render_page
 from gnomon.views.report.plots import short_names
 
-from .results import phases_result, scale_result
+from .results import phases_result
 
 PAGES: dict[str, Callable[[], Page]] = {
-    "scale": lambda: scale_page(scale_result()),
     "phases": lambda: phases_page(phases_result()),
 }
 
@@ -42,29 +40,6 @@ def test_every_kind_of_result_becomes_one_file(kind: str) -> None:
     assert 'class="bk-' in text or "data-root-id" in text
     tags = re.findall(r"<(?:script|link|img|iframe)[^>]*>", text)
     assert not [tag for tag in tags if re.search(r"(src|href)\s*=\s*[\"'](?!data:)", tag)]
-
-
-def test_scaling_names_growth_and_predicts() -> None:
-    page = PAGES["scale"]()
-    titles = [section.title for section in page.sections]
-    assert titles[:2] == ["What grows", "What to expect elsewhere"]
-    growth = {row[0].text: row[1].text for table in _tables(page)[:1] for row in table.rows}
-    assert growth == {"quadratic": "quadratic", "linear": "linear"}
-    folded = page.sections[0].folded[0]
-    assert isinstance(folded, DataTable)
-    assert [row[0].text for row in folded.rows] == ["level"]
-
-
-def test_the_band_of_a_model_holds_what_was_measured() -> None:
-    result = scale_result()
-    row = result["linear"]
-    assert row.band[0].at == (1.0,)
-    assert row.band[-1].at == (128.0,)
-    assert all(place.low <= place.value <= place.high for place in row.band)
-    for (n,), mean in zip(result.points, row.means, strict=True):
-        nearest = min(row.band, key=lambda place: abs(place.at[0] - n))
-        assert mean is not None
-        assert nearest.low * 0.9 <= mean <= nearest.high * 1.1
 
 
 def test_phases_are_drawn_with_their_table() -> None:
@@ -95,7 +70,7 @@ def test_long_names_are_shortened_and_stay_different() -> None:
     assert short_names(twins) == twins
 
 
-@pytest.mark.parametrize("result", [scale_result(), phases_result()])
+@pytest.mark.parametrize("result", [phases_result()])
 def test_notebooks_show_a_small_table_without_scripts(result: object) -> None:
     html = result._repr_html_()  # type: ignore[attr-defined]
     assert "<table>" in html
@@ -106,8 +81,7 @@ def test_notebooks_show_a_small_table_without_scripts(result: object) -> None:
 def test_what_a_notebook_shows_is_escaped() -> None:
     from dataclasses import replace
 
-    result = scale_result()
-    odd = replace(result, provenance=replace(result.provenance, command=("<b>",)))
+    odd = replace(phases_result(), provenance=Provenance("perf", command=("<b>",)))
     html = odd._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;" in html

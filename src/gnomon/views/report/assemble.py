@@ -18,17 +18,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.latency.model import LatencyResult
     from gnomon.analysis.locality.model import LocalityResult
     from gnomon.analysis.phases.model import PhasesResult
-    from gnomon.analysis.scaling.result import Scaling
     from gnomon.recording import Recording
     from gnomon.result import Result
-
-
-def scale_page(result: Scaling) -> Page:
-    """Return the report of scaling."""
-    from gnomon.views.report.scale import scale_sections
-
-    title = f"How {command_text(result.provenance)} grows with {' and '.join(result.parameters)}"
-    return page_of(title, scale_sections(result), (result.provenance,), result.warnings)
 
 
 def phases_page(result: PhasesResult) -> Page:
@@ -203,13 +194,12 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
 def _scaled_sections(recording: Recording) -> tuple[list[Section], list[str]]:
     """Return how events grow in a recording over parameters: totals of all points mean nothing."""
     from gnomon.analysis.scaling import scale
-    from gnomon.views.report.scale import scale_sections
 
     try:
         result = scale(recording)
     except GnomonError as error:
         return [], [*recording.warnings, f"growth is not shown: {error}"]
-    return list(scale_sections(result)), list(result.warnings)
+    return [_described("What grows", result)], list(result.warnings)
 
 
 def _latency_sections(recording: Recording) -> tuple[list[Section], list[str]]:

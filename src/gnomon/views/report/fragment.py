@@ -14,13 +14,11 @@ from gnomon.analysis.memory.model import MemoryResult
 from gnomon.analysis.notify import Bench, InterferenceResult
 from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.prediction import Prediction
-from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
     latency_page,
     locality_page,
     phases_page,
-    scale_page,
     state_page,
 )
 from gnomon.views.report.memory import memory_page
@@ -40,7 +38,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     MemoryResult: memory_page,
     PhasesResult: phases_page,
     Prediction: prediction_page,
-    Scaling: scale_page,
     State: state_page,
 }
 
