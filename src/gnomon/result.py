@@ -41,6 +41,7 @@ LARGE = 4096
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
     "survey": "gnomon.analysis.survey.result",
+    "phases": "gnomon.analysis.phases.result",
     "scale": "gnomon.analysis.scaling.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

@@ -125,3 +125,10 @@ def test_the_band_of_a_model_holds_what_was_measured() -> None:
 def test_a_band_that_runs_away_is_cut() -> None:
     chart = next(block for block in blocks(cases.huge(3)) if isinstance(block, Chart))
     assert all(isinstance(high, float) and high < 1e6 for high in chart.layers[0].high)
+
+
+def test_a_notebook_shows_a_small_table_without_scripts() -> None:
+    html = cases.small()._repr_html_()
+    assert "<table" in html
+    assert "<script" not in html
+    assert len(html) < 40_000

@@ -17,18 +17,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.state import State
     from gnomon.analysis.latency.model import LatencyResult
     from gnomon.analysis.locality.model import LocalityResult
-    from gnomon.analysis.phases.model import PhasesResult
     from gnomon.recording import Recording
     from gnomon.result import Result
-
-
-def phases_page(result: PhasesResult) -> Page:
-    """Return the report of phases."""
-    from gnomon.views.report.phases import phases_sections
-
-    origins = () if result.provenance is None else (result.provenance,)
-    name = command_text(result.provenance) if result.provenance else "a series"
-    return page_of(f"Phases of {name}", phases_sections(result), origins, result.warnings)
 
 
 def locality_page(result: LocalityResult) -> Page:
@@ -219,13 +209,12 @@ def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:
     if not any(info.name.startswith(FOOTPRINT) for info in recording.events):
         return [], []
     from gnomon.analysis.phases import phases
-    from gnomon.views.report.phases import phases_sections
 
     try:
         result = phases(recording)
     except GnomonError as error:
         return [], [f"phases are not shown: {error}"]
-    return list(phases_sections(result)), list(result.warnings)
+    return [_described("Phases", result)], list(result.warnings)
 
 
 def _named(section: Section, name: str) -> Section:

@@ -12,13 +12,11 @@ from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
 from gnomon.analysis.memory.model import MemoryResult
 from gnomon.analysis.notify import Bench, InterferenceResult
-from gnomon.analysis.phases.model import PhasesResult
 from gnomon.analysis.prediction import Prediction
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
     latency_page,
     locality_page,
-    phases_page,
     state_page,
 )
 from gnomon.views.report.memory import memory_page
@@ -36,7 +34,6 @@ _PAGES: dict[type, Callable[[Any], Page]] = {
     LocalityResult: locality_page,
     LatencyResult: latency_page,
     MemoryResult: memory_page,
-    PhasesResult: phases_page,
     Prediction: prediction_page,
     State: state_page,
 }
