@@ -31,6 +31,7 @@ def test_the_public_names_are_these() -> None:
         "estimate",
         "latency",
         "latency_of",
+        "links",
         "locality",
         "memory",
         "observe",
@@ -99,7 +100,7 @@ def test_the_types_are_part_of_the_package() -> None:
         "recording",
         "sources",
         "stress",
-        *(f"analysis.{name}" for name in ("estimate", "latency", "links", "locality", "notify")),
+        *(f"analysis.{name}" for name in ("estimate", "latency", "links", "locality", "messages")),
         *(f"analysis.{name}" for name in ("prediction", "raytracer", "study")),
     ],
 )

@@ -49,6 +49,8 @@ KINDS: dict[str, str] = {
     "messages-interference": "gnomon.analysis.messages.result",
     "messages-prediction": "gnomon.analysis.prediction.result",
     "survey": "gnomon.analysis.survey.result",
+    "phases": "gnomon.analysis.phases.result",
+    "scale": "gnomon.analysis.scaling.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 

@@ -330,7 +330,7 @@ def _powers(low: float, high: float, base: int, most: int) -> list[float]:
 
 def _count(value: float, within: Within, digits: int) -> str:
     """Return a count in full; means and estimates with the digits that they are worth."""
-    if isinstance(value, int) or (within is None and _whole_number(value)):
+    if isinstance(value, int) or (not _bounded(within) and _whole_number(value)):
         return f"{int(value):,}"
     if _bounded(within) or digits:
         return _figure(value, within, digits)

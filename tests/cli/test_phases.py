@@ -99,3 +99,12 @@ def test_a_recording_without_a_footprint_says_how_to_get_one(gnomon: Run) -> Non
     assert outcome.code == 2
     assert "no footprint" in outcome.err
     assert one_sentence(outcome.err)
+
+
+def test_a_recording_made_by_an_earlier_gnomon_is_split(gnomon: Run, folder: Path) -> None:
+    earlier = Path(__file__).parents[1] / "recordings" / "phases.gnomon"
+    done = gnomon("phases", str(earlier), "--html", "page.html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("3 phases: footprint:rss grows 175 MB/s until 326 ms, ")
+    assert "page-faults      19,294" in done.out
+    assert "footprint:rss grows" in (folder / "page.html").read_text("utf-8")

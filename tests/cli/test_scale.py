@@ -24,7 +24,7 @@ def test_growth_is_found_recorded_and_predicted(gnomon: Run, folder: Path) -> No
     assert done.code == 0, done.err
     [line] = [line for line in done.out.splitlines() if "linear" in line and "page-faults" in line]
     assert "·n" in line
-    assert "n = 3.2e+06" in done.out
+    assert [line for line in done.out.splitlines() if " 3,200,000 " in line and "faults" in line]
     with Recording.open(folder / "grid.gnomon") as recording:
         assert sorted({run.parameters["n"] for run in recording.runs}) == sorted(SIZES.split(","))
         assert len(recording.runs) == 12
@@ -32,7 +32,7 @@ def test_growth_is_found_recorded_and_predicted(gnomon: Run, folder: Path) -> No
         assert order != sorted(order, key=int)
     again = gnomon("scale", "grid.gnomon", "--json", "--at", "n=3200000")
     assert set(again.json) == ENVELOPE
-    rows = {row["event"].removesuffix(":u"): row for row in again.json["results"]["events"]}
+    rows = {row["event"].removesuffix(":u"): row for row in again.json["results"]["rows"]}
     faults = rows["page-faults"]
     assert faults["growth"] == "linear"
     [prediction] = faults["predictions"]
@@ -101,3 +101,12 @@ def test_a_recording_without_parameters_says_so(gnomon: Run) -> None:
     done = gnomon("scale", "plain.gnomon")
     assert done.code == 1
     assert "have no parameters" in done.err
+
+
+def test_a_recording_made_by_an_earlier_gnomon_is_shown(gnomon: Run, folder: Path) -> None:
+    earlier = Path(__file__).parents[1] / "recordings" / "scale.gnomon"
+    done = gnomon("scale", str(earlier), "--at", "n=8000000", "--html", "page.html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("task-clock grows with n (n log n): 78.0 ms at n = 250,000, 187 ms")
+    assert "page-faults  8,000,000     87,710  87,610 to 87,820" in done.out
+    assert "task-clock grows with n" in (folder / "page.html").read_text("utf-8")

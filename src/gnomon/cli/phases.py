@@ -2,7 +2,7 @@
 
 Takes a recording, or runs a program and reads its memory and its counters every 10 ms.
 A split must be worth it: one that noise would show as well is refused, and the table has
-a single phase. With --json the program's output goes to stderr.
+a single phase. With --json or --csv the program's output goes to stderr.
 
 examples:
   gnomon phases -- ./program arg
@@ -15,19 +15,11 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from gnomon.analysis.phases import (
-    INTERVAL,
-    MAX_PHASES,
-    MIN_POINTS,
-    SIMULATED_INTERVAL,
-    PhasesResult,
-    Shape,
-    phases,
-)
+from gnomon.analysis.phases import Shape, phases
+from gnomon.analysis.phases.result import INTERVAL, MAX_PHASES, MIN_POINTS, SIMULATED_INTERVAL
+from gnomon.cli import present
 from gnomon.cli.campaigns import add_campaign_options, campaign_options, campaign_progress
-from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_source_options, source_asked_for
 from gnomon.errors import UsageError
 from gnomon.sources.base import Command
@@ -71,13 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_campaign_options(parser)
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
-    add_html_option(parser)
+    present.add_options(parser)
     parser.set_defaults(argv=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run or open, split, show; returns the program's exit status."""
-    check_html(options)
+    present.check(options)
     source = source_asked_for(options)
     simulated = source is not None and source.capabilities.own_time
     with campaign_progress(options, bar=options.repeat > 1) as show:
@@ -100,10 +92,11 @@ def run(options: argparse.Namespace) -> int:
             on=source,
             on_progress=show,
         )
-    _show(result, options)
-    from gnomon.views.report.assemble import phases_page
-
-    write_html(options, lambda: phases_page(result))
+    notes = []
+    if options.output:
+        name = options.output.removesuffix(".gnomon") + ".gnomon"
+        notes = [f"recorded; `gnomon phases {name}` splits it again"]
+    present.present("phases", options, result, *notes)
     return result.exit_status or (130 if result.interrupted else 0)
 
 
@@ -127,30 +120,4 @@ def _subject(options: argparse.Namespace) -> str | Command:
         raise UsageError("a recording and a command to run: choose one.")
     if options.run is not None and options.repeat == 1:
         raise UsageError("--run chooses one of several runs: omit it, or ask for them with -r.")
-    return Command(tuple(options.argv), stdout=2 if options.json else None)
-
-
-def _show(result: PhasesResult, options: argparse.Namespace) -> None:
-    from gnomon.views.phases import phases_as_json, print_phases
-
-    if options.json:
-        from gnomon.views.envelope import envelope
-
-        origin = result.provenance
-        assert origin is not None
-        print(
-            envelope(
-                "phases",
-                phases_as_json(result),
-                source=origin.source,
-                simulated=origin.simulated,
-                warnings=result.warnings,
-            )
-        )
-        return
-    print_phases(result, sys.stdout)
-    for text in result.warnings:
-        print(f"warning: {text}", file=sys.stderr)
-    if options.output:
-        name = options.output.removesuffix(".gnomon") + ".gnomon"
-        print(f"\n  recorded; `gnomon phases {name}` splits it again")
+    return Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)

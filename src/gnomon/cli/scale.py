@@ -16,13 +16,12 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 
-from gnomon.analysis.scaling import Scaling, scale
+from gnomon.analysis.scaling import scale
 from gnomon.analysis.scaling.parameters import parse_parameter
+from gnomon.cli import present
 from gnomon.cli.campaigns import add_campaign_options, campaign_progress
-from gnomon.cli.html import add_html_option, check_html, write_html
 from gnomon.cli.options import add_on_option, refuse_without_command
 from gnomon.errors import UsageError
 from gnomon.sources.base import Command
@@ -58,17 +57,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", metavar="N", type=int, default=0, help="of the order in which points are run"
     )
     add_campaign_options(parser)
-    parser.add_argument("--all", action="store_true", help="show constant events as well")
     parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
     parser.add_argument("--force", action="store_true", help="replace an existing recording")
     add_on_option(parser)
-    add_html_option(parser)
+    present.add_options(parser)
     parser.set_defaults(argv=[])
 
 
 def run(options: argparse.Namespace) -> int:
     """Run, model and show; 130 when it was interrupted."""
-    check_html(options)
+    present.check(options)
     subject, parameters = _subject(options)
     refuse_without_command(options)
     with campaign_progress(options) as show:
@@ -88,10 +86,11 @@ def run(options: argparse.Namespace) -> int:
             on=options.on,
             on_progress=show,
         )
-    _show(result, options)
-    from gnomon.views.report.assemble import scale_page
-
-    write_html(options, lambda: scale_page(result))
+    notes = []
+    if options.output:
+        name = options.output.removesuffix(".gnomon") + ".gnomon"
+        notes = [f"recorded; `gnomon scale {name}` shows it again"]
+    present.present("scale", options, result, *notes)
     return 130 if result.interrupted else 0
 
 
@@ -109,29 +108,5 @@ def _subject(
     names = [parameter.name for parameter in given]
     if len(set(names)) < len(names):
         raise UsageError(f"parameter {names[0]} is given twice: put all its values into one.")
-    command = Command(tuple(options.argv), stdout=2 if options.json else None)
+    command = Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)
     return command, {parameter.name: parameter.values for parameter in given}
-
-
-def _show(result: Scaling, options: argparse.Namespace) -> None:
-    from gnomon.views.scale import print_scaling, scaling_as_json
-
-    if options.json:
-        from gnomon.views.envelope import envelope
-
-        print(
-            envelope(
-                "scale",
-                scaling_as_json(result),
-                source=result.provenance.source,
-                simulated=result.provenance.simulated,
-                warnings=result.warnings,
-            )
-        )
-        return
-    print_scaling(result, sys.stdout, everything=options.all)
-    for text in result.warnings:
-        print(f"warning: {text}", file=sys.stderr)
-    if options.output:
-        name = options.output.removesuffix(".gnomon") + ".gnomon"
-        print(f"\n  recorded; `gnomon scale {name}` shows it again")

@@ -85,7 +85,9 @@ def test_many_events_are_modelled_as_each_alone(seed: int, repeats: int) -> None
         np.testing.assert_allclose(
             [c.value for c in alone.coefficients], [c.value for c in row.coefficients], rtol=1e-5
         )
-        np.testing.assert_allclose(alone.predictions[0].low, row.predictions[0].low, rtol=1e-4)
+        np.testing.assert_allclose(
+            alone.predictions[0].interval, row.predictions[0].interval, rtol=1e-4
+        )
 
 
 def test_intervals_of_coefficients_cover() -> None:
@@ -94,7 +96,8 @@ def test_intervals_of_coefficients_cover() -> None:
     values = (50 + 3 * sizes)[:, None] * (1 + 0.03 * generator.normal(size=(len(sizes), 400)))
     rows = [r for r in scale_models(values, {"n": sizes}) if r.growth == "linear"]
     assert len(rows) > 380
-    covered = np.mean([row.coefficients[1].low <= 3 <= row.coefficients[1].high for row in rows])
+    slopes = [row.coefficients[1].interval for row in rows]
+    covered = np.mean([slope.low <= 3 <= slope.high for slope in slopes])
     assert covered > 0.92
 
 
@@ -108,7 +111,7 @@ def test_predictions_cover_another_run_elsewhere(name: str) -> None:
     another = truth * (1 + 0.03 * generator.normal(size=300))
     rows = scale_models(values, {"n": sizes}, at=[[512.0]])
     covered = [
-        row.predictions[0].low <= y <= row.predictions[0].high
+        row.predictions[0].interval.low <= y <= row.predictions[0].interval.high
         for row, y in zip(rows, another, strict=True)
     ]
     assert np.mean(covered) > 0.92
@@ -125,7 +128,7 @@ def test_two_parameters_multiply_or_add() -> None:
         "quadratic",
     ]
     assert rows[0].predictions[0].value == pytest.approx(5 + 2 * 64 * 100)
-    assert rows[0].formula(("n", "m")) == "5 + 2·n · m²"
+    assert rows[0].formula == "5 + 2·n · m²"
     assert rows[1].at(8, 2) == pytest.approx(5 + 16 + 12)
 
 

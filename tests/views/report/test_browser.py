@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gnomon.views.report.assemble import phases_page, scale_page
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section, write_page
-
-from .results import phases_result, scale_result
 
 if TYPE_CHECKING:
     from bokeh.model import Model
@@ -44,8 +41,6 @@ def _bars(names: list[str]) -> Model:
 
 PAGES: dict[str, Callable[[], Page]] = {
     "events": _events,
-    "scale": lambda: scale_page(scale_result()),
-    "phases": lambda: phases_page(phases_result()),
 }
 
 
@@ -138,51 +133,6 @@ def test_a_plot_shows_a_value_under_the_pointer_and_zooms(page: BrowserPage) -> 
     page.mouse.move(box["x"] + box["width"] * 0.7, middle + 40, steps=8)
     page.mouse.up()
     page.wait_for_function(f"{limits} < {before}")
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("kind", ["scale", "phases"])
-def test_every_kind_of_report_reacts_to_the_pointer(kind: str, width: int, reports: Path) -> None:
-    with _opened(reports / f"{kind}.html", width) as page:
-        widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert widths[0] <= widths[1]
-        figure = page.locator(".bk-Figure").first
-        figure.scroll_into_view_if_needed()
-        x, y = _place_of_a_point(page)
-        box = figure.bounding_box()
-        assert box is not None
-        for step in (3, 1, 0):
-            page.mouse.move(box["x"] + x + step, box["y"] + y + step)
-        tooltip = page.locator(".bk-tooltip-content").first
-        tooltip.wait_for()
-        assert tooltip.inner_text().strip()
-        limits = "(() => { const p = Bokeh.documents[0].roots()[0]; return p.x_range.end; })()"
-        before = page.evaluate(limits)
-        middle = box["y"] + box["height"] / 2
-        page.mouse.move(box["x"] + box["width"] * 0.6, middle)
-        page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] * 0.9, middle + 40, steps=8)
-        page.mouse.up()
-        page.wait_for_function(f"{limits} < {before}")
-
-
-def _place_of_a_point(page: BrowserPage) -> tuple[float, float]:
-    """Return where the first plot has drawn a point of its scatter, in pixels."""
-    place = page.evaluate(
-        """() => {
-            const plot = Bokeh.documents[0].roots()[0];
-            const view = Object.values(Bokeh.index.roots ?? Bokeh.index)[0];
-            const dots = plot.renderers.filter((r) => r.glyph && r.glyph.type === "Scatter")[0];
-            const data = dots.data_source.data;
-            const at = Math.floor(data[dots.glyph.x.field].length / 2);
-            const frame = view.frame;
-            return [
-                frame.x_scale.compute(data[dots.glyph.x.field][at]),
-                frame.y_scale.compute(data[dots.glyph.y.field][at]),
-            ];
-        }"""
-    )
-    return float(place[0]), float(place[1])
 
 
 def test_paper_is_light_and_nothing_is_cut_off(reports: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon import _native
-from gnomon.analysis.phases.model import Choice, Shape
+from gnomon.analysis.phases.result import Choice, Shape
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon import _native
+from gnomon import _native, units
 from gnomon.analysis.phases.fit import EXACT_UP_TO, Problem, choices, problem, without
 from gnomon.analysis.phases.gate import LEVEL, p_value
-from gnomon.analysis.phases.model import Break, Choice, PhaseFit, PhaseSeries, Shape
+from gnomon.analysis.phases.result import Break, Choice, PhaseFit, PhaseSeries, Shape
 from gnomon.errors import GnomonError, UsageError
 
 Floats = NDArray[np.float64]
@@ -122,12 +122,13 @@ def _words(chosen: Choice, refused: list[Choice]) -> str:
             return "one phase: BIC prefers a single one"
         best = refused[0]
         return (
-            f"one phase: BIC would have {best.phases}, but noise with the same memory shows a "
-            f"break as clear in {best.p_value:.0%} of cases"
+            f"one phase: BIC would have {best.phases}, but autocorrelated noise alone would look "
+            f"like this in {units.number(best.p_value, '%')} of cases"
         )
     text = (
-        f"{chosen.phases} phases ({chosen.shape}): the best by BIC, and noise shows a break as "
-        f"clear as the weakest in {max(chosen.p_value or 0, 0.001):.1%} of cases at most"
+        f"{chosen.phases} phases ({chosen.shape}): the best by BIC, and noise alone would show a "
+        f"break as clear as the weakest in at most "
+        f"{units.number(max(chosen.p_value or 0, 0.001), '%', digits=2)} of cases"
     )
     if refused:
         numbers = " and ".join(dict.fromkeys(str(choice.phases) for choice in refused))
@@ -220,7 +221,7 @@ def _fit_one(
     for (place, value, steepness), start, end in zip(lines, edges, edges[1:], strict=False):
         low, high = max(start, float(x[0])), min(end, float(x[-1]))
         slope = steepness if abs(steepness) * (high - low) > nothing else 0.0
-        begin = float(base + value + slope * (low - place))
-        finish = float(base + value + slope * (high - place))
+        ends = [float(base + value + slope * (at - place)) for at in (low, high)]
+        begin, finish = (0.0 if abs(end) <= nothing else end for end in ends)
         made.append(PhaseFit(one.name, begin, finish, float(slope * per_second), one.unit))
     return made

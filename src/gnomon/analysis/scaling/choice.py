@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.analysis.scaling.fitting import Data, Fitted, Noise, aicc, fit, summarise_points
+from gnomon.analysis.scaling.fitting import Data, Fitted, aicc, fit, summarise_points
 from gnomon.analysis.scaling.models import CONSTANT, catalogue
+from gnomon.analysis.scaling.result import Noise
 from gnomon.analysis.stats.distributions import f_upper
 
 Array = NDArray[np.float64]

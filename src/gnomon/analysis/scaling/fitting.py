@@ -9,14 +9,13 @@ damped Gauss-Newton steps, each event with its own, finish the job.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.analysis.scaling.models import Model
-from gnomon.analysis.scaling.shapes import SMALLEST_POWER, Shape
+from gnomon.analysis.scaling.models import SMALLEST_POWER, Model, Shape
+from gnomon.analysis.scaling.result import Noise
 
 Array = NDArray[np.float64]
 
@@ -24,13 +23,6 @@ _STEPS = 14
 _ROUNDING = 1e-20  # squares relative to those of the values, below which there is no residual
 _SPARE = 0.5
 _FREEDOM = 10.0  # in AICc: a free exponent fits so many things that it must earn its place
-
-
-class Noise(StrEnum):
-    """How the scatter of runs goes with the value: the same everywhere, or in proportion."""
-
-    CONSTANT = "constant"
-    PROPORTIONAL = "proportional"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from gnomon.analysis.scaling.choice import Choice, poorly_fitted
 from gnomon.analysis.scaling.fitting import (
     Data,
-    Noise,
     criterion,
     explained,
     summarise_points,
 )
-from gnomon.analysis.scaling.result import Knee
+from gnomon.analysis.scaling.result import Knee, Noise
 from gnomon.analysis.stats.distributions import f_upper
 
 Array = NDArray[np.float64]

@@ -1,24 +1,27 @@
-"""From values at points to a model for every event."""
+"""From values at points to a model for every event, with intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gnomon.analysis.scaling.choice import Choice, choose
-from gnomon.analysis.scaling.fitting import predicted
+from gnomon.analysis.scaling.fitting import Fitted, jacobian, predicted
 from gnomon.analysis.scaling.knees import find_knees
 from gnomon.analysis.scaling.parameters import FEWEST_VALUES, MOST_PARAMETERS
-from gnomon.analysis.scaling.result import Coefficient, EventScaling, Prediction
-from gnomon.analysis.scaling.uncertainty import PLAUSIBLE, coefficient_bounds, predictions
+from gnomon.analysis.scaling.result import Alternative, Coefficient, EventScaling, Noise, Prediction
+from gnomon.analysis.stats.distributions import t_quantile
 from gnomon.errors import UsageError
+from gnomon.result import Interval
 
 Array = NDArray[np.float64]
 
 _BLOCK = 2000  # events at a time, which bounds the memory
+_PLAUSIBLE = 6.0  # how much worse in AICc a model may be that predictions still reckon with
 
 
 def scale_models(
@@ -114,12 +117,14 @@ class _Block:
     ) -> Iterator[tuple[int, EventScaling]]:
         """Yield rows, without what does not depend on the model, for events of one model."""
         fitted = choice.fits[number]
-        numbers, reach = (a.tolist() for a in coefficient_bounds(choice, fitted, some, self._level))
+        numbers, reach = (
+            a.tolist() for a in _coefficient_bounds(choice, fitted, some, self._level)
+        )
         terms = self._terms(choice, number)
         r_squared, adjusted = self._r_squared(choice, number, some, members[some])
         with np.errstate(invalid="ignore"):  # none of them can be told from another: no rivals
             near = choice.criteria[:, some] - choice.criteria[number, some]
-        rivals = (near <= PLAUSIBLE).sum(0)
+        rivals = (near <= _PLAUSIBLE).sum(0)
         means = choice.data.means.T.tolist()
         for place, event in enumerate(some.tolist()):
             yield (
@@ -127,9 +132,10 @@ class _Block:
                 EventScaling(
                     event="",
                     unit="",
+                    parameters=self._names,
                     model=fitted.model,
                     coefficients=tuple(
-                        Coefficient(term, c, c - r, c + r)
+                        Coefficient(term, c, _interval(c - r, c + r))
                         for term, c, r in zip(terms, numbers[place], reach[place], strict=True)
                     ),
                     r_squared=r_squared[place],
@@ -176,18 +182,103 @@ def _foreseen(choice: Choice, at: Array, level: float) -> list[tuple[Prediction,
     """Return the predictions of every event, place by place."""
     if not len(at):
         return []
-    value, low, high = predictions(choice, at, level)
+    value, low, high = _predictions(choice, at, level)
     places = [tuple(place) for place in at.tolist()]
     return [
-        tuple(Prediction(*numbers) for numbers in zip(places, *bounds, strict=True))
+        tuple(_prediction(*numbers) for numbers in zip(places, *bounds, strict=True))
         for bounds in zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
 
 
-def _alternatives(choice: Choice, number: int, distance: Array) -> tuple[tuple[str, float], ...]:
+def _prediction(at: tuple[float, ...], value: float, low: float, high: float) -> Prediction:
+    return Prediction(at, value if isfinite(value) else None, _interval(low, high))
+
+
+def _interval(low: float, high: float) -> Interval:
+    return Interval(low if isfinite(low) else -inf, high if isfinite(high) else inf)
+
+
+def _alternatives(choice: Choice, number: int, distance: Array) -> tuple[Alternative, ...]:
     order = np.argsort(distance, kind="stable")
     return tuple(
-        (choice.fits[i].model.name, float(distance[i]))
+        Alternative(choice.fits[i].model.name, float(distance[i]))
         for i in order
-        if i != number and distance[i] <= PLAUSIBLE
+        if i != number and distance[i] <= _PLAUSIBLE
     )[:3]
+
+
+# ---- intervals of coefficients and of predictions -----------------------------------------
+
+
+def _covariance(
+    choice: Choice, fitted: Fitted, events: NDArray[np.intp]
+) -> tuple[Array, Array, Array]:
+    """Return covariances (event, number, number), variances of one run, degrees of freedom."""
+    data = choice.data
+    by_points = choice.by_points[events]
+    number = np.where(by_points, len(data.counts), data.runs)
+    squares = fitted.misfit[events] + np.where(by_points, 0.0, data.pure_error[events])
+    freedom = np.maximum(number - fitted.model.size, 1).astype(float)
+    squares = np.where(squares > data.least[events], squares, 0.0)
+    weights = (data.counts[:, None] * data.weights[:, events]).T
+    slopes = jacobian(
+        fitted.model, data.points, fitted.coefficients[events], fitted.exponents[events]
+    )
+    scaled = slopes * np.sqrt(weights)[:, :, None]
+    size = np.linalg.norm(scaled, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    unit = scaled / size[:, None, :]
+    normal = np.einsum("epi,epj->eij", unit, unit)
+    inverse = np.linalg.pinv(normal, rcond=1e-14, hermitian=True)
+    variance = squares / freedom
+    scale = size[:, :, None] * size[:, None, :]
+    return variance[:, None, None] * inverse / scale, variance, freedom
+
+
+def _coefficient_bounds(
+    choice: Choice, fitted: Fitted, events: NDArray[np.intp], level: float
+) -> tuple[Array, Array]:
+    """Return how far each number of the model may lie off, and the numbers themselves."""
+    spread, _, freedom = _covariance(choice, fitted, events)
+    deviation = np.sqrt(np.maximum(np.einsum("eii->ei", spread), 0.0))
+    numbers = np.concatenate([fitted.coefficients[events], fitted.exponents[events]], axis=1)
+    return numbers, deviation * t_quantile((1 + level) / 2, freedom)[:, None]
+
+
+def _predictions(choice: Choice, at: Array, level: float) -> tuple[Array, Array, Array]:
+    """Return values and bounds of another run at points x parameters, as events x points.
+
+    Bounds span those of every model that describes an event nearly as well as its own.
+    """
+    chosen = choice.chosen
+    shape = (len(chosen), len(at))
+    value, low, high = np.full(shape, np.nan), np.full(shape, np.inf), np.full(shape, -np.inf)
+    own = choice.criteria[chosen, np.arange(len(chosen))]
+    for number, fitted in enumerate(choice.fits):
+        near = choice.criteria[number] <= own + _PLAUSIBLE
+        # What is constant beyond doubt is not predicted to grow, whatever fits by chance.
+        places = np.flatnonzero((near & (chosen > 0)) | (chosen == number))
+        if not places.size:
+            continue
+        middle, reach = _band(choice, fitted, places, at, level)
+        mine = chosen[places] == number
+        value[places[mine]] = middle[mine]
+        low[places] = np.fmin(low[places], middle - reach)
+        high[places] = np.fmax(high[places], middle + reach)
+    return value, low, high
+
+
+def _band(
+    choice: Choice, fitted: Fitted, events: NDArray[np.intp], at: Array, level: float
+) -> tuple[Array, Array]:
+    spread, variance, freedom = _covariance(choice, fitted, events)
+    coefficients, exponents = fitted.coefficients[events], fitted.exponents[events]
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = predicted(fitted.model, at, coefficients, exponents)
+        slopes = jacobian(fitted.model, at, coefficients, exponents)
+        doubt = np.einsum("epi,eij,epj->ep", slopes, spread, slopes)
+        scatter = variance[:, None]
+        if choice.data.noise is Noise.PROPORTIONAL:
+            scatter = scatter * middle**2
+        factor = t_quantile((1 + level) / 2, freedom)[:, None]
+        return middle, factor * np.sqrt(np.maximum(doubt, 0.0) + scatter)

@@ -75,7 +75,7 @@ def check(parameters: Sequence[Parameter], words: Sequence[str] | None) -> None:
             if value in seen:
                 raise UsageError(
                     f"{text} occurs twice among the values of {parameter.name}: "
-                    "leave one away; -r repeats runs."
+                    "omit one; -r repeats runs."
                 )
             seen[value] = text
         if len(seen) < FEWEST_VALUES:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.analysis.notebook import Shown
-from gnomon.analysis.scaling.fitting import Noise, predicted
 from gnomon.analysis.scaling.models import Model
 from gnomon.recording.contents import Provenance
+from gnomon.result import Interval, Result, derived
+
+WIDE_RANGE = 20
+"""From this ratio of largest to smallest on, a range is better seen in logarithms."""
+
+
+class Noise(StrEnum):
+    """How the scatter of runs goes with the value: the same everywhere, or in proportion."""
+
+    CONSTANT = "constant"
+    PROPORTIONAL = "proportional"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +30,7 @@ class Coefficient:
 
     term: str
     value: float
-    low: float
-    high: float
+    interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,64 +50,75 @@ class Knee:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What another run would count elsewhere, between bounds that all likely models share."""
+    """What another run would count elsewhere, between bounds that all likely models share.
+
+    `at` has the parameters in their order. The value is None where it is beyond all numbers.
+    """
 
     at: tuple[float, ...]
-    value: float
-    low: float
-    high: float
+    value: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A model that describes an event nearly as well, and how much worse it is in AICc."""
+
+    growth: str
+    distance: float
 
 
 @dataclass(frozen=True, slots=True)
 class EventScaling:
-    """How one event goes with the parameters.
+    """How one event goes with the parameters, whose names are here once more.
 
-    `alternatives` are models that describe it nearly as well, with their distance in
-    AICc. `means` are its values point by point. `band` has predictions all over the
-    range, for drawing, where there is one parameter.
+    `means` are its values point by point. `band` has predictions all over the range, for
+    drawing, where there is one parameter.
     """
 
     event: str
     unit: str
+    parameters: tuple[str, ...]
     model: Model
     coefficients: tuple[Coefficient, ...]
     r_squared: float | None
     adjusted_r_squared: float | None
     noise: Noise
-    alternatives: tuple[tuple[str, float], ...]
+    alternatives: tuple[Alternative, ...]
     means: tuple[float | None, ...]
     knee: Knee | None = None
     predictions: tuple[Prediction, ...] = ()
     band: tuple[Prediction, ...] = ()
     note: str = ""
 
-    @property
+    @derived
     def growth(self) -> str:
         """The class of growth in words."""
         return self.model.name
+
+    @derived
+    def formula(self) -> str:
+        """The model as people write it, with all digits."""
+        first, *factors = (c.value for c in self.coefficients[: 1 + len(self.model.terms)])
+        text = f"{first:.17g}"
+        for factor, term in zip(factors, self.terms(digits=17), strict=True):
+            text += f" {'-' if factor < 0 else '+'} {abs(factor):.17g}·{term}"
+        return text
+
+    def terms(self, digits: int) -> tuple[str, ...]:
+        """Return what coefficients multiply, as people write it."""
+        exponents = [c.value for c in self.coefficients[1 + len(self.model.terms) :]]
+        return self.model.text(self.parameters, [f"{value:.{digits}g}" for value in exponents])
 
     def at(self, *values: float) -> float:
         """Return the model at values of the parameters, in their order."""
         numbers = np.array([c.value for c in self.coefficients])
         linear = 1 + len(self.model.terms)
-        point = np.array([values], float)
-        return float(
-            predicted(self.model, point, numbers[None, :linear], numbers[None, linear:])[0, 0]
-        )
-
-    def formula(self, names: tuple[str, ...], digits: int = 5) -> str:
-        """Return the model as people write it."""
-        linear = 1 + len(self.model.terms)
-        exponents = [f"{c.value:.{digits}g}" for c in self.coefficients[linear:]]
-        text = f"{self.coefficients[0].value:.{digits}g}"
-        terms = self.model.text(names, exponents)
-        for coefficient, term in zip(self.coefficients[1:linear], terms, strict=True):
-            sign = "-" if coefficient.value < 0 else "+"
-            text += f" {sign} {abs(coefficient.value):.{digits}g}·{term}"
-        return text
+        columns = self.model.columns(np.array([values], float), numbers[None, linear:])
+        return float(numbers[0] + columns[0, 0] @ numbers[1:linear])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Components:
     """Principal components of the standardised points x events.
 
@@ -111,19 +132,20 @@ class Components:
     scores: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling(Shown):
-    """The outcome of scaling: events in the order of their growth, constants last."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling(Result):
+    """How events go with parameters, in the order of their growth, constants last."""
+
+    kind: ClassVar[str] = "scale"
 
     parameters: tuple[str, ...]
     points: tuple[tuple[float, ...], ...]
     runs: int
     rows: tuple[EventScaling, ...]
     components: Components
-    provenance: Provenance
-    warnings: tuple[str, ...] = ()
     level: float = 0.95
     interrupted: bool = False
+    provenance: Provenance = field(kw_only=True)
 
     def __getitem__(self, event: str) -> EventScaling:
         """Return the row of an event."""

@@ -81,6 +81,7 @@ def _plot(chart: Chart, layers: Sequence[Layer]) -> Plot:
     plot = Plot(x, y, 10.0, _HEIGHT)
     points = sum(max(len(each.x), len(each.y)) for each in layers if each.kind not in _SERIES)
     plot.titled = points <= MOST_TITLED or all(each.kind is Kind.SPANS for each in layers)
+    plot.bare = any(each.kind is Kind.DOTS for each in layers)
     if y.names:
         plot.height = len(y.names) * _row_height(plot, layers)
     return plot
@@ -263,13 +264,14 @@ def _direct(plot: Plot, layers: Sequence[Layer]) -> list[tuple[float, str]]:
 
 def _legend(chart: Chart, layers: Sequence[Layer], looks: dict[str, Look], *, direct: bool) -> str:
     made = []
+    bare = any(layer.kind is Kind.DOTS for layer in layers)
     names = list(dict.fromkeys(layer.name for layer in layers if layer.name))
     if len(names) > 1 and not direct:
         for name in names:
             layer = next(each for each in layers if each.name == name)
             look = _look_of(layer, looks)
             text = f"{name} (reported)" if layer.reported and "report" not in name else name
-            made.append(_entry(_swatch(layer.kind, look.classes), text, name))
+            made.append(_entry(_swatch(layer.kind, look.classes, bare=bare), text, name))
     used = {tone for layer in layers for tone in layer.tones}
     for tone, text in chart.key:
         if tone in used:
@@ -286,9 +288,10 @@ def _entry(swatch: str, text: str, series: str | None = None) -> str:
     )
 
 
-def _swatch(kind: Kind, classes: str) -> str:
+def _swatch(kind: Kind, classes: str, *, bare: bool = False) -> str:
+    point = "" if bare else '<circle cx="11" cy="7" r="3.5"/>'
     inner = {
-        Kind.LINE: '<path class="line" d="M0 7H22"/><circle cx="11" cy="7" r="3.5"/>',
+        Kind.LINE: f'<path class="line" d="M0 7H22"/>{point}',
         Kind.STEPS: '<path class="line" d="M0 11H11V3H22"/>',
         Kind.DOTS: '<circle cx="11" cy="7" r="4.2"/>',
         Kind.RANGES: '<path class="range" d="M1 7H21"/><circle cx="11" cy="7" r="4.2"/>',

@@ -50,6 +50,7 @@ class Plot:
     top: float
     height: float
     titled: bool = True  # whether points are few enough for texts on hover
+    bare: bool = False  # whether lines are drawn without points, as those beside dots are
     stacks: dict[tuple[str, Value, bool], float] = field(default_factory=dict)
     left_out: int = 0  # points outside the limits
     thinned: int = 0  # points that others stand for
@@ -143,7 +144,7 @@ def _line(plot: Plot, layer: Layer) -> Iterator[str]:
         before, pen = plot.pixel(y), "L"
     if steps:
         yield path("".join(steps), plot, "line")
-    if plot.titled and len(kept) <= 100 and layer.kind is Kind.LINE:
+    if plot.titled and not plot.bare and len(kept) <= 100 and layer.kind is Kind.LINE:
         yield from _points(plot, layer, kept, DOT if len(kept) <= 20 else 3.0)
 
 

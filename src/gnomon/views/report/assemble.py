@@ -15,27 +15,8 @@ from gnomon.views.report.page import Figure, Page, Section
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.state import State
     from gnomon.analysis.locality.model import LocalityResult
-    from gnomon.analysis.phases.model import PhasesResult
-    from gnomon.analysis.scaling.result import Scaling
     from gnomon.recording import Recording
     from gnomon.result import Result
-
-
-def scale_page(result: Scaling) -> Page:
-    """Return the report of scaling."""
-    from gnomon.views.report.scale import scale_sections
-
-    title = f"How {command_text(result.provenance)} grows with {' and '.join(result.parameters)}"
-    return page_of(title, scale_sections(result), (result.provenance,), result.warnings)
-
-
-def phases_page(result: PhasesResult) -> Page:
-    """Return the report of phases."""
-    from gnomon.views.report.phases import phases_sections
-
-    origins = () if result.provenance is None else (result.provenance,)
-    name = command_text(result.provenance) if result.provenance else "a series"
-    return page_of(f"Phases of {name}", phases_sections(result), origins, result.warnings)
 
 
 def locality_page(result: LocalityResult) -> Page:
@@ -193,13 +174,12 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
 def _scaled_sections(recording: Recording) -> tuple[list[Section], list[str]]:
     """Return how events grow in a recording over parameters: totals of all points mean nothing."""
     from gnomon.analysis.scaling import scale
-    from gnomon.views.report.scale import scale_sections
 
     try:
         result = scale(recording)
     except GnomonError as error:
         return [], [*recording.warnings, f"growth is not shown: {error}"]
-    return list(scale_sections(result)), list(result.warnings)
+    return [_described("What grows", result)], list(result.warnings)
 
 
 def _latency_sections(recording: Recording) -> tuple[list[Section], list[str]]:
@@ -218,13 +198,12 @@ def _phased_sections(recording: Recording) -> tuple[list[Section], list[str]]:
     if not any(info.name.startswith(FOOTPRINT) for info in recording.events):
         return [], []
     from gnomon.analysis.phases import phases
-    from gnomon.views.report.phases import phases_sections
 
     try:
         result = phases(recording)
     except GnomonError as error:
         return [], [f"phases are not shown: {error}"]
-    return list(phases_sections(result)), list(result.warnings)
+    return [_described("Phases", result)], list(result.warnings)
 
 
 def _named(section: Section, name: str) -> Section:

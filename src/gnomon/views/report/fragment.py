@@ -9,13 +9,9 @@ from typing import Any
 from gnomon.analysis.estimate.state import State
 from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
-from gnomon.analysis.phases.model import PhasesResult
-from gnomon.analysis.scaling.result import Scaling
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
     locality_page,
-    phases_page,
-    scale_page,
     state_page,
 )
 from gnomon.views.report.page import DataTable, Page, Section
@@ -25,8 +21,6 @@ _ROWS = 25
 _PAGES: dict[type, Callable[[Any], Page]] = {
     Advice: advice_page,
     LocalityResult: locality_page,
-    PhasesResult: phases_page,
-    Scaling: scale_page,
     State: state_page,
 }
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from gnomon.analysis.notebook import Shown
-from gnomon.recording.contents import Provenance, Status
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from gnomon.recording.contents import Status
+from gnomon.result import Result, derived
+
+INTERVAL = "10ms"
+SIMULATED_INTERVAL = "10us"  # simulated programs take milliseconds
+MAX_PHASES = 6
+MIN_POINTS = 5
 
 
 class Shape(StrEnum):
@@ -37,6 +41,11 @@ class PhaseSeries:
     values: NDArray[np.float64]  # (point,)
     unit: str = ""
     is_rate: bool = False
+
+    @derived
+    def points(self) -> int:
+        """How many points there are."""
+        return int(self.times.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class PhaseFit:
     slope: float
     unit: str = ""
 
-    @property
+    @derived
     def growth(self) -> float:
         """How much the fitted value changes over the phase."""
         return self.last - self.first
@@ -99,7 +108,7 @@ class Phase:
     fits: tuple[PhaseFit, ...]
     counts: tuple[PhaseCount, ...] = ()
 
-    @property
+    @derived
     def duration(self) -> float:
         """How long the phase lasts."""
         return self.end - self.start
@@ -132,12 +141,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PhasesResult(Shown):
+class PhasesResult(Result):
     """The phases of a run, what they were found in, and why there are not more or fewer.
 
     Times are in `time_unit` since `origin`: ns since the start of the run for a recording,
     and as they were given for a plain series.
     """
+
+    kind: ClassVar[str] = "phases"
 
     series: tuple[PhaseSeries, ...]
     phases: tuple[Phase, ...]
@@ -147,8 +158,6 @@ class PhasesResult(Shown):
     decision: str
     time_unit: str = ""
     origin: int = 0
-    provenance: Provenance | None = None
-    warnings: tuple[str, ...] = ()
     exit_status: int = 0
     interrupted: bool = False
 

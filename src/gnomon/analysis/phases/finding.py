@@ -1,0 +1,226 @@
+"""From a recording, a command or plain series to phases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gnomon.analysis.phases.result import (
+    INTERVAL,
+    MAX_PHASES,
+    MIN_POINTS,
+    Phase,
+    PhaseSeries,
+    PhasesResult,
+    Shape,
+)
+from gnomon.errors import GnomonError, UsageError
+from gnomon.sources.base import Command, Source
+
+if TYPE_CHECKING:
+    from gnomon.measure.campaign import OnProgress
+    from gnomon.recording import Recording
+
+_NANOSECONDS = 1e9
+
+
+def phases(
+    what: Any,
+    by: str | Sequence[str] = "footprint",
+    *,
+    max_phases: int = MAX_PHASES,
+    exactly: int | None = None,
+    shape: str = "auto",
+    min_points: int = MIN_POINTS,
+    run: int | None = None,
+    events: str | None = None,
+    interval: str | int = INTERVAL,
+    repeat: int = 1,
+    timeout: str | float | None = None,
+    warmup: int = 0,
+    resume: bool = False,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    on: Source | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> PhasesResult:
+    """Split a run into phases.
+
+    `what` is a recording or its path; a command, as a list of words, to be run and
+    recorded; a `PhaseSeries` or several; or a pair of times and values. `by` names what a
+    recording is split by: `footprint`, or events, several separated by commas. `shape` is
+    `lines`, `hinge`, `levels`, or `auto`: levels for rates, otherwise what BIC prefers.
+    `exactly` asks for so many phases without asking whether noise could show them. `on`
+    says where a command is counted; by default on this host, with the command's footprint.
+    `timeout` stops a command, whose phases are then those of what it has done. `repeat` runs are
+    made after `warmup` that are not counted, and `run` names the one to split, the first without
+    it; several that were interrupted go on when the call is repeated, and `resume` makes it an
+    error that there is nothing to go on with.
+    """
+    from gnomon.recording import Recording
+
+    options = _Options(max_phases, exactly, shape, min_points)
+    options.check()
+    names = tuple(n.strip() for n in (by.split(",") if isinstance(by, str) else by) if n.strip())
+    if not names:
+        raise UsageError("nothing says what to split by: name the footprint or an event.")
+    if isinstance(what, Recording):
+        return _of_recording(what, names, run, options)
+    if isinstance(what, str | os.PathLike):
+        with Recording.open(what) as recording:
+            return _of_recording(recording, names, run, options)
+    command = _command(what)
+    if command is None:
+        return _of_series(_as_series(what), options)
+    from gnomon.analysis.phases.watch import watched
+    from gnomon.measure.campaign import Terms
+    from gnomon.units import parse_seconds
+
+    with watched(
+        command,
+        _to_count(events, names),
+        interval=interval,
+        terms=Terms(
+            repeat=repeat,
+            timeout=parse_seconds(timeout, "timeout"),
+            warmup=warmup,
+            resume=resume,
+            output=output,
+            overwrite=overwrite,
+            on_progress=on_progress,
+        ),
+        on=on,
+    ) as (recording, watch):
+        try:
+            result = _of_recording(recording, names, run, options)
+        except GnomonError as error:
+            if not watch.warnings:
+                raise
+            raise GnomonError(f"{watch.warnings[0]}; {error}") from None
+    return replace(
+        result,
+        exit_status=watch.exit_status,
+        interrupted=watch.interrupted,
+        warnings=(*result.warnings, *watch.warnings),
+    )
+
+
+class _Options:
+    """How to split."""
+
+    def __init__(self, max_phases: int, exactly: int | None, shape: str, min_points: int) -> None:
+        self.max_phases = max_phases
+        self.exactly = exactly
+        self.shape = shape
+        self.min_points = min_points
+
+    def check(self) -> None:
+        """Raise what is wrong with the options, before anything is run."""
+        if self.max_phases < 1 or (self.exactly is not None and self.exactly < 1):
+            raise UsageError("there is at least one phase: ask for 1 or more.")
+        if self.min_points < 3:
+            raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
+        shapes = self.shapes(only_rates=False)
+        if shapes == (Shape.HINGE,) and (self.exactly or 1) > 2:
+            raise UsageError("a hinge has two phases: ask for fewer, or take lines.")
+
+    def shapes(self, *, only_rates: bool) -> tuple[Shape, ...]:
+        """Return the shapes to try for these series."""
+        if self.shape == "auto":
+            return (Shape.LEVELS,) if only_rates else (Shape.LINES, Shape.HINGE)
+        if self.shape not in set(Shape):
+            raise UsageError(f"'{self.shape}' is not a shape: auto, {', '.join(Shape)}.")
+        return (Shape(self.shape),)
+
+
+def _command(what: Any) -> Command | None:
+    if isinstance(what, Command):
+        return what
+    words = isinstance(what, Sequence) and what and all(isinstance(word, str) for word in what)
+    return Command(tuple(what)) if words else None
+
+
+def _to_count(events: str | None, by: tuple[str, ...]) -> str | None:
+    """Return the events to count: those asked for, and those to split by."""
+    asked = events.split(",") if events else []
+    more = [n for n in by if n.partition(":")[0] != "footprint" and n not in asked]
+    return ",".join(asked + more) or None
+
+
+def _as_series(what: Any) -> tuple[PhaseSeries, ...]:
+    import numpy as np
+
+    if isinstance(what, PhaseSeries):
+        return (what,)
+    try:
+        if len(what) and all(isinstance(one, PhaseSeries) for one in what):
+            return tuple(what)
+        times, values = (np.asarray(row, dtype=np.float64) for row in what)
+    except (TypeError, ValueError):
+        raise UsageError(
+            "give a recording, a command as a list of words, or times and values: "
+            "gn.phases((times, values))."
+        ) from None
+    return (PhaseSeries("values", times, values),)
+
+
+def _of_recording(
+    recording: Recording, by: tuple[str, ...], run: int | None, options: _Options
+) -> PhasesResult:
+    from gnomon.analysis.phases.observe import counts_between, observe, resolve, series_of
+
+    observed = observe(recording, by, run)
+    series = series_of(observed, resolve(recording, by))
+    result = _split(series, options, start=0.0, end=observed.end, unit=_NANOSECONDS)
+    edges = [result.phases[0].start, *(phase.end for phase in result.phases)]
+    counts = counts_between(observed.slices.values(), edges)
+    return replace(
+        result,
+        phases=tuple(
+            replace(phase, counts=some) for phase, some in zip(result.phases, counts, strict=True)
+        ),
+        time_unit="ns",
+        origin=observed.origin,
+        provenance=recording.provenance,
+        warnings=(*observed.warnings, *result.warnings),
+    )
+
+
+def _of_series(series: tuple[PhaseSeries, ...], options: _Options) -> PhasesResult:
+    return _split(series, options, start=None, end=None, unit=1.0)
+
+
+def _split(
+    series: tuple[PhaseSeries, ...],
+    options: _Options,
+    *,
+    start: float | None,
+    end: float | None,
+    unit: float,
+) -> PhasesResult:
+    from gnomon.analysis.phases.split import fits, split
+
+    shapes = options.shapes(only_rates=all(one.is_rate for one in series))
+    answer = split(series, shapes, options.max_phases, options.min_points, options.exactly)
+    times = series[0].times
+    edges = [
+        float(times[0]) if start is None else start,
+        *(one.time for one in answer.breaks),
+        float(times[-1]) if end is None else end,
+    ]
+    points = [0, *answer.choice.breaks, times.size]
+    made = tuple(
+        Phase(edges[i], edges[i + 1], points[i + 1] - points[i], some)
+        for i, some in enumerate(fits(series, answer, edges, unit))
+    )
+    return PhasesResult(
+        series=series,
+        phases=made,
+        breaks=answer.breaks,
+        shape=answer.choice.shape,
+        choices=answer.choices,
+        decision=answer.decision,
+        warnings=answer.warnings,
+    )
