@@ -285,7 +285,7 @@ def test_growth_with_a_parameter_of_a_workload_is_found(gnomon: Run) -> None:
         *("--", "workload:strided-sum", "size={n}"),
     ).json
     assert content["simulated"]
-    assert content["results"]["events"][0]["growth"] == "quadratic"
+    assert content["results"]["rows"][0]["growth"] == "quadratic"
 
 
 def test_phases_of_a_workload_are_found_in_simulated_time(gnomon: Run) -> None:

@@ -110,7 +110,7 @@ def test_commands_are_compared_and_scaled_on_simulated_machines(gnomon: Run) -> 
         "--json", "--", "workload:strided-sum", "size={n}",
     ).json  # fmt: skip
     assert scaled["simulated"]
-    assert scaled["results"]["events"][0]["growth"] == "quadratic"
+    assert scaled["results"]["rows"][0]["growth"] == "quadratic"
     refused = gnomon("scale", "--on", "smt-4", "x.gnomon")
     assert refused.code == 2
     assert one_sentence(refused.err)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from gnomon import _native
 from gnomon.events.event import Request
 from gnomon.sources.abilities import HasUnits
-from gnomon.sources.base import Command, Source, Verdict
+from gnomon.sources.base import Choice, Command, Source, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.registry import source as chosen_source
+from gnomon.sources.totals import Total, totals
 
 from .case import SourceCase
 from .programs import BRIEF, LENGTHY, rounds
@@ -145,7 +147,36 @@ def _cluster() -> SourceCase:
     )
 
 
+def _totals() -> SourceCase:
+    """Totals that functions read, the shortest way to a source."""
+    entry = totals(
+        "kernel",
+        "totals of the kernel",
+        (
+            Total("switches", lambda: int(_kernel("ctxt"))),
+            Total("gone", lambda: Path("/proc/no-such-file").stat().st_size),
+        ),
+    )
+    return SourceCase(
+        name="totals",
+        make=lambda: entry.make(Choice("kernel")),
+        events=("kernel::switches",),
+        unknown="no-such-event",
+        brief=BRIEF,
+        lengthy=LENGTHY,
+        refused="kernel::gone",
+        runs_programs=True,
+        processes=True,
+    )
+
+
+def _kernel(word: str) -> str:
+    lines = Path("/proc/stat").read_text().splitlines()
+    return next(line.split()[1] for line in lines if line.startswith(f"{word} "))
+
+
 CASES = (
+    _totals(),
     _perf("perf-software", ("task-clock", "page-faults")),
     _perf_hardware(),
     _valgrind(),

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, TextIO, cast
 
 from gnomon import __version__
-from gnomon.errors import GnomonError
+from gnomon.errors import GnomonError, UsageError
 
 # Commands by what they are for. Their modules are imported only when they are used: `gnomon
 # --help` must be instant.
@@ -57,6 +57,8 @@ _GROUPS = {
     },
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
+# What commands were called before, and what does the same now: an old name answers with the new.
+RENAMED: dict[str, str] = {}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -96,8 +98,6 @@ def _run(arguments: list[str]) -> int:
         main_parser().parse_args(arguments)
         main_parser().print_help()
         return 0
-    if name not in COMMANDS:
-        main_parser().error(f"unknown command '{name}': {_hint(name)}")
     module, parser = load_command(name)
     options = parse_arguments(module, parser, arguments[1:])
     options.command_line = arguments
@@ -109,10 +109,30 @@ def _run(arguments: list[str]) -> int:
 
 def load_command(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
     """Return the module of a command, and the parser of its arguments."""
-    module = import_module(f"gnomon.cli.{name}")
+    module = import_module(f"gnomon.cli.{name}") if name in COMMANDS else _of_plugin(name)
     parser = command_parser(name, module.__doc__ or "")
     module.configure(parser)
     return module, parser
+
+
+def _of_plugin(name: str) -> ModuleType:
+    """Return the module of a command that another package adds by an entry point."""
+    from importlib.metadata import entry_points
+
+    if name in RENAMED:
+        raise UsageError(f"`gnomon {name}` is now `gnomon {RENAMED[name]}`.")
+    found = next(iter(entry_points(group="gnomon.commands", name=name)), None)
+    if found is None:
+        main_parser().error(f"unknown command '{name}': {_hint(name)}")
+    try:
+        module: ModuleType = found.load()
+    except Exception as error:  # whatever a module of somebody else's raises
+        package = found.dist.name if found.dist is not None else found.module
+        raise GnomonError(
+            f"the command '{name}' of the package {package} cannot be imported "
+            f"({type(error).__name__}: {error}): repair or uninstall it."
+        ) from None
+    return module
 
 
 def parse_arguments(

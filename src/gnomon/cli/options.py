@@ -1,38 +1,111 @@
-"""Options that several commands share, so that they mean and are spelled the same everywhere."""
+"""Options that commands share: each is spelled and means the same everywhere.
+
+    options.add(parser, "events", "repeat", "campaign", "recorded", repeat=10)      # configure()
+    result = options.call(compare, given, a, b, on_progress=show)                   # run()
+
+An option has the name of the parameter of the API that it is passed on as. One that was not given
+is not passed on, so that defaults stand in the API alone; help texts name them.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.sources.base import Source
+    from gnomon.sources.base import Source, Target
     from gnomon.sources.simulated.simulator import Simulator
 
+_Returned = TypeVar("_Returned")
 _LARGEST_SEED = 2**63 - 1
+_PLACES = "host, valgrind, a simulated machine or its .toml file, cluster:NAME, probe:HOST:PORT"
+
+_TEXT: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "events": (("-e", "--events"), "EVENTS", "events, as in a,b:u,{c,d}"),
+    "interval": (("-i", "--interval"), "TIME", "read every TIME, as in 10ms"),
+    "cpus": (("-C", "--cpus"), "CPUS", "on these CPUs, as in 0-3,8"),
+    "duration": (("-d", "--duration"), "TIME", "stop after TIME, as in 5s"),
+    "output": (("-o", "--output"), "REC", "write a recording"),
+    "on": (("--on",), "WHERE", _PLACES),
+    "preset_profile": (("--preset-profile",), "NAME", "the machine's table of portable names"),
+    "timeout": (("--timeout",), "TIME", "stop a run after TIME, as in 30s"),
+    "input": (("--input",), "FILE", "standard input of each run (none)"),
+    "html": (("--html",), "FILE", "write a page, one HTML file, as well"),
+}
+_NUMBER: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "repeat": (("-r", "--repeat"), "N", "run N times"),
+    "warmup": (("--warmup",), "N", "run N times first, not counted (0)"),
+    "pid": (("-p", "--pid"), "PID", "in a running process"),
+    "run": (("--run",), "N", "this run of a recording"),
+    "seed": (("--seed",), "N", "of what is random"),
+    "top": (("-n", "--top"), "N", "show N rows"),
+}
+_FLAG: dict[str, tuple[tuple[str, ...], str]] = {
+    "all_cpus": (("-a", "--all-cpus"), "on all CPUs"),
+    "overwrite": (("--force",), "replace existing files"),
+    "resume": (("--resume",), "only go on with what was interrupted before"),
+    "csv": (("--csv",), "print the tables as CSV"),
+    "all": (("--all",), "show everything, unfolded"),
+}
+_GROUPS = {
+    "simulation": ("on", "seed", "preset_profile"),
+    "target": ("all_cpus", "cpus", "pid", "duration"),
+    "campaign": ("timeout", "warmup", "resume"),
+    "recorded": ("output", "overwrite"),
+    "looks": ("html", "csv", "all", "color"),
+}
 _REPLACED = {
     "--source": "--on, as in --on valgrind",
     "--no-valgrind": "--on host",
     "--remote": "--on probe:HOST:PORT",
 }
-_PLACES = "host, valgrind, a simulated machine or its .toml file, cluster:NAME"
 
 
-def add_on_option(parser: argparse.ArgumentParser, text: str = _PLACES) -> None:
-    """Add the option that says where to measure."""
-    parser.add_argument("--on", metavar="WHERE", help=text)
+def add(parser: argparse._ActionsContainer, *names: str, **changes: str | int) -> None:
+    """Add shared options, or groups of them; a keyword is a default or another help text."""
+    for name in (each for word in names for each in _GROUPS.get(word, (word,))):
+        change = changes.pop(name, None)
+        text = change if isinstance(change, str) else None
+        default = None if text else change
+        if name in _TEXT:
+            flags, metavar, usual = _TEXT[name]
+            parser.add_argument(*flags, dest=name, metavar=metavar, help=text or usual)
+        elif name in _NUMBER:
+            flags, metavar, usual = _NUMBER[name]
+            usual += f" ({default})" if default is not None else ""
+            parser.add_argument(
+                *flags, dest=name, metavar=metavar, type=int, default=default, help=text or usual
+            )
+        elif name in _FLAG:
+            flags, usual = _FLAG[name]
+            parser.add_argument(*flags, dest=name, action="store_true", help=text or usual)
+        elif name == "color":
+            modes = ("auto", "always", "never")
+            parser.add_argument("--color", choices=modes, default="auto", help="colour the output")
+        else:
+            usual = "what to run"
+            parser.add_argument(
+                name, nargs=argparse.REMAINDER, metavar="-- CMD", help=text or usual
+            )
+    assert not changes, f"no such options: {changes}"
 
 
-def add_source_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose a source and say how it simulates."""
-    add_on_option(parser)
-    parser.add_argument("--seed", type=int, metavar="N", help="of the simulation (1)")
-    parser.add_argument(
-        "--preset-profile", metavar="NAME", help="which of the machine's tables of portable names"
-    )
+def call(
+    function: Callable[..., _Returned],
+    given: argparse.Namespace,
+    *arguments: object,
+    **more: object,
+) -> _Returned:
+    """Call a function of the API with the options that are parameters of it, as far as given."""
+    code = function.__code__
+    names = code.co_varnames[len(arguments) : code.co_argcount + code.co_kwonlyargcount]
+    passed = {name: getattr(given, name, None) for name in names if name not in more}
+    passed = {name: value for name, value in passed.items() if value is not None}
+    return function(*arguments, **passed, **more)
 
 
 def refuse_replaced(arguments: Sequence[str]) -> None:
@@ -43,41 +116,74 @@ def refuse_replaced(arguments: Sequence[str]) -> None:
             raise UsageError(f"{option} is gone: write {_REPLACED[option]}.")
 
 
-def chosen_source(options: argparse.Namespace) -> Source:
+def refuse_given(given: argparse.Namespace, *names: str, reason: str) -> None:
+    """Complain about options that make no sense here, as those of runs beside a recording."""
+    flags = {name: entry[0] for table in (_TEXT, _NUMBER, _FLAG) for name, entry in table.items()}
+    for name in (each for word in names for each in _GROUPS.get(word, (word,))):
+        if getattr(given, name, None):
+            raise UsageError(f"{flags[name][0]} {reason}")
+
+
+def target(given: argparse.Namespace) -> Target:
+    """Return what is to be counted: a command, a process or CPUs."""
+    from gnomon.events.sysfs import parse_cpu_list
+    from gnomon.sources.base import Command, Cpus, Process
+
+    command = None
+    if given.argv:
+        command = Command(tuple(given.argv), stdout=2 if takes_output(given) else None)
+    if given.all_cpus or given.cpus is not None:
+        if given.pid is not None:
+            raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
+        if command is None and given.duration is None and not sys.stdin.isatty():
+            raise UsageError("nothing says when to stop: give --duration or a command after --.")
+        return Cpus(None if given.cpus is None else parse_cpu_list(given.cpus), command)
+    if given.pid is not None:
+        if command is not None:
+            raise UsageError("-p counts in a running process: omit the command.")
+        return Process(given.pid)
+    if command is None:
+        raise UsageError("nothing to measure: give a command after --, or -p PID, or -a.")
+    return command
+
+
+def takes_output(given: argparse.Namespace) -> bool:
+    """Whether standard output is for data, so that a measured program must not write there."""
+    return bool(given.json or getattr(given, "csv", False))
+
+
+def chosen_source(given: argparse.Namespace) -> Source:
     """Return the source that --on names, this host without it."""
     from gnomon.sources.registry import source
 
-    return source(options.on, seed=_seed(options), profile=getattr(options, "preset_profile", None))
+    return source(given.on, seed=_seed(given), profile=getattr(given, "preset_profile", None))
 
 
-def source_asked_for(options: argparse.Namespace) -> Source | None:
+def source_asked_for(given: argparse.Namespace) -> Source | None:
     """Return the source that --on names, None without it; options for simulations need it."""
-    if options.on is None and _seed(options) is None and options.preset_profile is None:
-        return None
-    return chosen_source(options)
+    asked = (given.on, _seed(given), getattr(given, "preset_profile", None))
+    return None if asked == (None, None, None) else chosen_source(given)
 
 
-def chosen_machine(options: argparse.Namespace) -> Simulator | None:
+def chosen_machine(given: argparse.Namespace) -> Simulator | None:
     """Return the simulated machine that --on names, None where this host is meant."""
-    if options.on is None:
-        if _seed(options) is not None:
-            chosen_source(options)  # complains
+    source = source_asked_for(given)
+    if source is None:
         return None
     from gnomon.sources.simulated.simulator import Simulator
 
-    source = chosen_source(options)
     if isinstance(source, Simulator):
         return source
     if source.capabilities.simulated or not source.capabilities.samples:
         raise UsageError(
-            f"'{options.on}' is no machine: choose host, or a simulated machine as in --on ring-4."
+            f"'{given.on}' is no machine: choose host, or a simulated machine as in --on ring-4."
         )
     return None
 
 
-def refuse_without_command(options: argparse.Namespace) -> None:
+def refuse_without_command(given: argparse.Namespace) -> None:
     """Complain about --on where nothing is run."""
-    if options.on is not None and not options.argv:
+    if given.on is not None and not given.argv:
         raise UsageError("--on is for commands to run: a recording was made where it was made.")
 
 
@@ -88,6 +194,24 @@ def checked_seed(seed: int) -> int:
     return seed
 
 
-def _seed(options: argparse.Namespace) -> int | None:
-    seed: int | None = getattr(options, "seed", None)
+def with_ending(name: str) -> str:
+    """Return the name of a recording as it will be on disk."""
+    return name.removesuffix(".gnomon") + ".gnomon"
+
+
+def _seed(given: argparse.Namespace) -> int | None:
+    seed: int | None = getattr(given, "seed", None)
     return None if seed is None else checked_seed(seed)
+
+
+# ---- until all commands use the table above ---------------------------------------------------
+
+
+def add_on_option(parser: argparse.ArgumentParser, text: str = _PLACES) -> None:
+    """Add the option that says where to measure."""
+    add(parser, "on", on=text)
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a source and say how it simulates."""
+    add(parser, "simulation", seed="of the simulation (1)")

@@ -35,8 +35,8 @@ def check(options: argparse.Namespace) -> None:
     if options.html is not None:
         from gnomon.cli.html import check_new_file
 
-        force = bool(getattr(options, "force", False))
-        check_new_file(Path(options.html), "the page", force=force)
+        force = getattr(options, "force", False) or getattr(options, "overwrite", False)
+        check_new_file(Path(options.html), "the page", force=bool(force))
 
 
 def takes_output(options: argparse.Namespace) -> bool:
