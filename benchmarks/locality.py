@@ -23,7 +23,7 @@ from gnomon.analysis.locality.counters import CounterSetup
 from gnomon.analysis.locality.model import Scheme
 from gnomon.analysis.locality.records import decode
 from gnomon.errors import GnomonError
-from gnomon.sources.pages import PageTracking
+from gnomon.sources.page_tracking import PageTracking
 
 _ROUNDS = 15
 _MILLION = 10**6

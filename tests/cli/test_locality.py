@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gnomon import _native
-from gnomon.sources.pages.tracking import PageTracking
+from gnomon.sources.page_tracking import PageTracking
 
 from .running import ENVELOPE, Run, one_sentence
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gnomon.analysis.accounting import region_accounts
+from gnomon.analysis.accounts import region_accounts
 from gnomon.instrument.region_report import RegionReport
 from gnomon.units import format_duration
 from gnomon.views.table import Column, Table

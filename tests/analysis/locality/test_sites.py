@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.analysis.locality.sites import sites_of
 from gnomon.instrument.symbols import AddressSpace
-from gnomon.sources.allocations import Allocation, Allocations
+from gnomon.sources.allocation_log import Allocation, Allocations
 from gnomon.sources.sampling import Place
 
 PLACES = {

@@ -17,7 +17,7 @@ from gnomon.sources.base import Process
 
 if TYPE_CHECKING:
     from gnomon.launch import Command
-    from gnomon.sources.allocations import AllocationLog
+    from gnomon.sources.allocation_log import AllocationLog
 
 _WORKLOAD = "workload:"
 
@@ -43,7 +43,7 @@ class Naming:
             self._prepare(target)
 
     def _prepare(self, command: Command) -> None:
-        from gnomon.sources.allocations import AllocationLog
+        from gnomon.sources.allocation_log import AllocationLog
 
         try:
             self._log = AllocationLog()

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.machines.program import Program
-    from gnomon.sources.allocations import Allocations
-    from gnomon.sources.pages.mappings import Mapping
+    from gnomon.sources.allocation_log import Allocations
+    from gnomon.sources.mappings import Mapping
 
 _MOST_ALLOCATIONS = 1 << 18
 _DYNAMIC = 3  # the type of ELF files whose addresses are relative
@@ -116,7 +116,7 @@ def allocated_objects(allocations: Allocations) -> tuple[DataObject, ...]:
 
 def process_objects(pid: int) -> tuple[DataObject, ...]:
     """Return the variables of a process that runs, its libraries, heap and stack."""
-    from gnomon.sources.pages.mappings import read_mappings
+    from gnomon.sources.mappings import read_mappings
 
     mappings = read_mappings(pid)
     program = _program_file(mappings)

@@ -16,15 +16,14 @@ from gnomon.analysis.locality.streams import Stream
 from gnomon.analysis.locality.watched import Watched
 from gnomon.errors import NotSupportedError
 from gnomon.measure.run import Stopper
-from gnomon.sources.pages import PageTracking
-from gnomon.sources.pages.facts import check_kernel
+from gnomon.sources.page_tracking import PageTracking, check_kernel
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.launch import Command
-    from gnomon.sources.pages import PageTick
+    from gnomon.sources.page_tracking import PageTick
 
 INTERVAL_NS = 50_000_000
 _SEEN = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gnomon.sources.allocations import Allocations
+    from gnomon.sources.allocation_log import Allocations
     from gnomon.sources.sampling import Place
 
 _SYSTEM = "/usr/"  # where headers are whose inlined code allocates for others

@@ -11,8 +11,8 @@ import numpy as np
 from gnomon.analysis.locality.model import StaticCount
 from gnomon.analysis.locality.objects import variables_of
 from gnomon.errors import UsageError
-from gnomon.sources.pages import Access, Breakpoint, BreakpointCounters, read_mappings
-from gnomon.sources.pages.breakpoints import MOST
+from gnomon.sources.breakpoints import MOST, Access, Breakpoint, BreakpointCounters
+from gnomon.sources.mappings import read_mappings
 from gnomon.units import parse_size
 
 if TYPE_CHECKING:

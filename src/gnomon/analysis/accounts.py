@@ -1,7 +1,7 @@
-"""Taking the cost of a profiler out of a call tree (Parker 4.6).
+"""Accounts of profiles: what a profiler cost taken out again, and time added up by category.
 
-A profiler reads the clock twice for each call. What it does between the two readings, the
-*interior* cost, is in the time of the function itself; the rest of what it does, the
+A profiler reads the clock twice for each call (Parker 4.6). What it does between the two readings,
+the *interior* cost, is in the time of the function itself; the rest of what it does, the
 *exterior* cost, is in the time of the caller. After the correction the inclusive time of each
 function is again its exclusive time and the inclusive times of those that it calls.
 """
@@ -106,3 +106,40 @@ def region_accounts(report: RegionReport, *, corrected: bool = True) -> Accounts
     return correct(
         [Call(found.path, found.instances, found.wall) for found in report.regions], probe
     )
+
+
+# ---- time by category -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function with its own time, how often it was called, and its category."""
+
+    name: str
+    time: float
+    calls: int
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollUp:
+    """Time by category, and of all."""
+
+    times: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        """The time of all categories."""
+        return sum(self.times.values())
+
+    def share(self, category: str, of: float | None = None) -> float:
+        """Return the share of a category in all, or in a total that is given."""
+        return self.times.get(category, 0.0) / (self.total if of is None else of)
+
+
+def roll_up(entries: Iterable[Entry]) -> RollUp:
+    """Add entries up by their categories."""
+    times: dict[str, float] = {}
+    for entry in entries:
+        times[entry.category] = times.get(entry.category, 0.0) + entry.time
+    return RollUp(times)

@@ -1,20 +1,27 @@
-"""The memory into which a program notes its allocations, and what is in it."""
+"""Who allocates memory: a library is preloaded into a program and notes every allocation."""
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
+import platform
+import shutil
 import struct
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from gnomon.sources.allocations.library import hook_library
+from gnomon.errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from gnomon.sources.pages.mappings import Mapping as Mapped
+    from gnomon.sources.mappings import Mapping as Mapped
 
+_SOURCE = Path(__file__).with_suffix(".c")
+_OPTIONS = ("-O2", "-shared", "-fPIC", "-ftls-model=initial-exec", "-fno-builtin")
 _VARIABLE = "GNOMON_ALLOCATIONS"
 _PROGRAM_VARIABLE = "GNOMON_ALLOCATIONS_OF"
 _NAME = "gnomon-allocations"
@@ -94,7 +101,7 @@ class AllocationLog:
         """Return what the program has noted so far."""
         import numpy as np
 
-        from gnomon.sources.pages.mappings import parse_mappings
+        from gnomon.sources.mappings import parse_mappings
 
         dtype = np.dtype(
             [
@@ -152,3 +159,44 @@ def _lives(rows: list[tuple[int, int, int, int, int, list[int]]]) -> list[Alloca
                 old.pointer, old.size, old.time_ns, old.thread, old.callers, time
             )
     return found
+
+
+# ---- the library, compiled when it is first needed --------------------------------------------
+
+
+def hook_library() -> Path:
+    """Return the library, compiled now or in an earlier call; raises NotSupportedError."""
+    digest = hashlib.sha256(_SOURCE.read_bytes() + platform.machine().encode()).hexdigest()[:16]
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    made = Path(home) / "gnomon" / f"allocations-{digest}.so"
+    try:
+        if not made.is_file():
+            _compile(made)
+    except OSError as error:
+        raise NotSupportedError(
+            f"allocation sites cannot be noted: nothing can be kept in '{made.parent}': "
+            f"{error.strerror}; set XDG_CACHE_HOME to a folder that can be written."
+        ) from None
+    return made
+
+
+def _compile(made: Path) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise NotSupportedError(
+            "allocation sites need a C compiler, and there is none: install gcc."
+        )
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="allocations-", dir=made.parent) as folder:
+        fresh = Path(folder) / "hook.so"
+        command = [compiler, *_OPTIONS, str(_SOURCE), "-o", str(fresh)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, errors="replace"
+        )
+        if done.returncode != 0:
+            lines = [line for line in done.stderr.splitlines() if "error" in line]
+            why = lines[0] if lines else f"exit status {done.returncode}"
+            raise NotSupportedError(
+                f"allocation sites cannot be noted: '{compiler}' says {why}; it needs glibc."
+            )
+        fresh.replace(made)

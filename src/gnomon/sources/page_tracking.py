@@ -1,23 +1,84 @@
-"""Tracking the pages of a program that is started, or of one that runs."""
+"""The kernel's own tracking of pages: which ones a program writes and reads, without a PMU."""
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from gnomon import _native
-from gnomon.errors import GnomonError
+from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError
 from gnomon.launch import Command, Launch, watch
-from gnomon.sources.pages.facts import check_kernel, failure
-from gnomon.sources.pages.mappings import Mapping, ReferencedBits, read_mappings
-from gnomon.sources.pages.record import PageRecord, PageTick
+from gnomon.sources.mappings import Mapping, ReferencedBits, read_mappings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 AtStart = Callable[[int], None]
 _NAP = 0.05
 _CHANGED = (_native.HeldEvent.EXIT, _native.HeldEvent.GONE)
+_CLEAR_REFS = Path("/proc/self/clear_refs")
+_SOFT_DIRTY = 1 << 55
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageTick:
+    """One look at a program: pages written since the one before, as runs of addresses.
+
+    `referenced` are bytes read or written, of each mapping as a whole: the kernel tells no more.
+    """
+
+    time_ns: int  # since the first look
+    written: NDArray[np.uint64]  # (run, start and end)
+    referenced: dict[tuple[int, int], int]
+
+    def pages(self, page_bytes: int) -> NDArray[np.uint64]:
+        """Return the address of each page that was written."""
+        import numpy as np
+
+        # numpy would count from one uint64 to another in floating point.
+        runs, shift = self.written, np.uint64(page_bytes.bit_length() - 1)
+        counts = ((runs[:, 1] - runs[:, 0]) >> shift).astype(np.int64)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        found: NDArray[np.uint64] = np.repeat(runs[:, 0], counts)
+        return found + (within.astype(np.uint64) << shift)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageRecord:
+    """All looks at a program, and what it had mapped."""
+
+    page_bytes: int
+    ticks: tuple[PageTick, ...]
+    mappings: tuple[Mapping, ...]  # the latest at an address that was seen
+    untracked_bytes: int
+    notes: tuple[str, ...]
+
+    def times_written(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the addresses of all written pages, and in how many ticks each was."""
+        import numpy as np
+
+        pages = [tick.pages(self.page_bytes) for tick in self.ticks]
+        if not pages:
+            return np.empty(0, np.uint64), np.empty(0, np.int64)
+        found, counts = np.unique(np.concatenate(pages), return_counts=True)
+        return found, counts.astype(np.int64)
+
+    def course(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Return the addresses of all written pages, and which were written in which tick."""
+        import numpy as np
+
+        found, _ = self.times_written()
+        written = np.zeros((len(self.ticks), len(found)), np.bool_)
+        for row, tick in zip(written, self.ticks, strict=True):
+            row[np.searchsorted(found, tick.pages(self.page_bytes))] = True
+        return found, written
 
 
 class PageTracking:
@@ -79,7 +140,7 @@ class PageTracking:
             return cls(launch.pid, held, launch=launch, reads=reads, at_start=at_start)
         except OSError as error:
             launch.close()
-            raise failure(launch.pid, error) from None
+            raise _failure(launch.pid, error) from None
         except GnomonError:
             launch.close()
             raise
@@ -96,7 +157,7 @@ class PageTracking:
             tracking = cls(pid, held, pidfd=pidfd, reads=reads, at_start=at_start)
         except OSError as error:
             os.close(pidfd)
-            raise failure(pid, error) from None
+            raise _failure(pid, error) from None
         except GnomonError:
             os.close(pidfd)
             raise
@@ -233,3 +294,76 @@ class PageTracking:
             with suppress(OSError):
                 self._held.let_go()
             self._held = None
+
+
+# ---- what this kernel offers -------------------------------------------------------------------
+
+
+def page_tracking_facts() -> dict[str, str]:
+    """Return what this kernel offers for tracking pages, each facility with yes or a reason."""
+    error = _native.page_tracking_error()
+    written = "yes" if error == 0 else _why_not(error)
+    reads = (
+        "yes, of each mapping as a whole"
+        if _CLEAR_REFS.exists()
+        else "the kernel was built without CONFIG_PROC_PAGE_MONITOR"
+    )
+    idle = Path("/sys/kernel/mm/page_idle/bitmap")
+    return {
+        "written pages (userfaultfd, PAGEMAP_SCAN)": written,
+        "referenced mappings (clear_refs, smaps)": reads,
+        "soft-dirty pages": "not needed" if error == 0 else _soft_dirty(),
+        "idle pages": "yes, for root"
+        if idle.exists()
+        else "the kernel was built without CONFIG_IDLE_PAGE_TRACKING",
+    }
+
+
+def _soft_dirty() -> str:
+    try:
+        with Path("/proc/self/pagemap").open("rb") as pagemap:
+            pagemap.seek(id(_SOFT_DIRTY) // os.sysconf("SC_PAGE_SIZE") * 8)
+            word = int.from_bytes(pagemap.read(8), "little")
+    except OSError:
+        return "pagemap cannot be read"
+    return "yes" if word & _SOFT_DIRTY else "the kernel was built without CONFIG_MEM_SOFT_DIRTY"
+
+
+def _why_not(error: int) -> str:
+    match error:
+        case errno.EINVAL | errno.ENOTTY:
+            return "the kernel has no PAGEMAP_SCAN with asynchronous protection: Linux 6.7 has"
+        case errno.ENOSYS:
+            return "the kernel was built without CONFIG_USERFAULTFD"
+        case errno.EPERM:
+            return "userfaultfd is forbidden here, as it is in some containers"
+        case _:
+            return os.strerror(error)
+
+
+def check_kernel() -> None:
+    """Raise NotSupportedError where pages cannot be tracked, with the reason."""
+    if error := _native.page_tracking_error():
+        raise NotSupportedError(
+            f"pages cannot be tracked: {_why_not(error)}. Trace the program with --by trace, or "
+            "use a simulated machine with --on."
+        )
+
+
+def _failure(pid: int, error: OSError) -> GnomonError:
+    """Return what to tell a user when a process cannot be tracked."""
+    if error.errno in (errno.ESRCH, errno.ECHILD):
+        return GnomonError(f"process {pid} ended before its pages could be tracked.")
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return NotPermittedError(
+            f"the pages of process {pid} may not be tracked: run as its owner or as root, and "
+            "with no debugger attached to it."
+        )
+    if error.errno == errno.EBUSY:
+        return GnomonError(
+            f"process {pid} is stopped, so its pages cannot be tracked: let it run on with "
+            f"`kill -CONT {pid}`."
+        )
+    return NotSupportedError(
+        f"the pages of process {pid} cannot be tracked: {os.strerror(error.errno or 0)}."
+    )

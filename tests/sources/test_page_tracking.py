@@ -15,14 +15,9 @@ import pytest
 from gnomon import _native
 from gnomon.errors import GnomonError, UsageError
 from gnomon.launch import Command
-from gnomon.sources.pages import (
-    Access,
-    Breakpoint,
-    BreakpointCounters,
-    PageTracking,
-    page_tracking_facts,
-)
-from gnomon.sources.pages.mappings import parse_mappings, parse_referenced
+from gnomon.sources.breakpoints import Access, Breakpoint, BreakpointCounters
+from gnomon.sources.mappings import parse_mappings, parse_referenced
+from gnomon.sources.page_tracking import PageTracking, page_tracking_facts
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.analysis.accounting import Call, Entry, Probe, correct, region_accounts, roll_up
+from gnomon.analysis.accounts import Call, Entry, Probe, correct, region_accounts, roll_up
 from gnomon.errors import UsageError
 from gnomon.instrument.region_report import Overhead, RegionCount, RegionReport
 
