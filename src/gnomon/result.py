@@ -48,6 +48,7 @@ KINDS: dict[str, str] = {
     "messages-fit": "gnomon.analysis.prediction.result",
     "messages-interference": "gnomon.analysis.messages.result",
     "messages-prediction": "gnomon.analysis.prediction.result",
+    "messages-timeline": "gnomon.messaging.timeline",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
     "scale": "gnomon.analysis.scaling.result",

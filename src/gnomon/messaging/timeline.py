@@ -1,20 +1,24 @@
-"""What happened when: marks that a run leaves, by node and message."""
+"""What happened when: marks that a run of message programs leaves, by node and message."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gnomon.result import Result, Simulated, derived
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened: when, where, and to which message (0 for none)."""
+    """Something that happened: when (in ns), where, and to which message (0 for none)."""
 
     time: int
     node: int
     thread: str
     what: str
     message: int = 0
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,44 +45,68 @@ class Flight:
     last: int
 
 
-@dataclass(slots=True)
-class Timeline:
-    """All marks, spans and flights of a run."""
+@dataclass(frozen=True, slots=True)
+class Timeline(Result):
+    """All marks, spans and flights of a simulated run; marks are in the order of time."""
 
+    kind: ClassVar[str] = "messages-timeline"
     machine: str = ""
     nodes: int = 0
-    marks: list[Mark] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
-    flights: list[Flight] = field(default_factory=list)
+    marks: tuple[Mark, ...] = ()
+    spans: tuple[Span, ...] = ()
+    flights: tuple[Flight, ...] = ()
 
-    def ordered(self) -> list[Mark]:
-        """Return the marks in the order of time."""
-        return sorted(self.marks, key=lambda mark: mark.time)
+    @derived
+    def simulated(self) -> Simulated:
+        """Always: message programs run on simulated machines."""
+        return Simulated.YES
 
-    def of_message(self, number: int) -> list[Mark]:
-        """Return the marks of one message, the sending to the receiving."""
-        return [mark for mark in self.ordered() if mark.message == number]
+    @classmethod
+    def of(
+        cls,
+        machine: str,
+        nodes: int,
+        marks: Iterable[Mark],
+        spans: Iterable[Span] = (),
+        flights: Iterable[Flight] = (),
+    ) -> Timeline:
+        """Return a timeline of what happened, in the order of time."""
+        return cls(
+            machine,
+            nodes,
+            tuple(sorted(marks, key=lambda mark: mark.time)),
+            tuple(sorted(spans, key=lambda span: (span.start, span.node, span.thread))),
+            tuple(flights),
+        )
+
+    def of_message(self, number: int) -> Timeline:
+        """Return what happened to one message, with times counted from the first."""
+        marks = [mark for mark in self.marks if mark.message == number]
+        flights = [flight for flight in self.flights if flight.number == number]
+        found = replace(self, marks=tuple(marks), spans=(), flights=tuple(flights))
+        return found.cut(marks[0].time, found.end) if marks else found
 
     def time_of(self, what: str, message: int) -> int:
         """Return when something first happened to a message."""
-        return next(mark.time for mark in self.of_message(message) if mark.what == what)
+        return next(
+            mark.time for mark in self.marks if (mark.what, mark.message) == (what, message)
+        )
 
     def cut(self, start: int, end: int) -> Timeline:
         """Return what happens from one time to another, with times counted from the first."""
-        return Timeline(
-            self.machine,
-            self.nodes,
-            [
+        return replace(
+            self,
+            marks=tuple(
                 replace(mark, time=mark.time - start)
                 for mark in self.marks
                 if start <= mark.time <= end
-            ],
-            [
+            ),
+            spans=tuple(
                 replace(span, start=max(span.start, start) - start, end=min(span.end, end) - start)
                 for span in self.spans
                 if span.start < end and span.end > start
-            ],
-            [
+            ),
+            flights=tuple(
                 replace(
                     flight,
                     left=flight.left - start,
@@ -87,15 +115,16 @@ class Timeline:
                 )
                 for flight in self.flights
                 if flight.left < end and flight.last > start
-            ],
+            ),
         )
 
     @property
     def end(self) -> int:
         """The time of the last thing that happened."""
-        times: Iterable[int] = (
+        return max(
             *(mark.time for mark in self.marks),
             *(span.end for span in self.spans),
             *(flight.last for flight in self.flights),
+            0,
+            0,
         )
-        return max(times, default=0)

@@ -1,18 +1,15 @@
-"""How the timelines of message programs look: as text, and as an SVG."""
+"""The timelines of message programs as an SVG, for the pages of studies."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from gnomon.units import format_duration
-from gnomon.views.table import Column, Table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gnomon.messaging.timeline import Timeline
 
 _LEFT, _RIGHT, _TOP = 150.0, 24.0, 56.0
@@ -69,27 +66,6 @@ class _Sheet:
         return _LEFT + inside * (_WIDTH - _LEFT - _RIGHT)
 
 
-def print_timeline(timeline: Timeline, stream: TextIO, message: int | None = None) -> None:
-    """Write what happened in the order of time, of all messages or of one.
-
-    Times of one message are counted from its first mark.
-    """
-    marks = timeline.ordered() if message is None else timeline.of_message(message)
-    start = marks[0].time if message is not None and marks else 0
-    columns = [Column("time", right=True), Column("node", right=True), Column("thread")]
-    table = Table([*columns, Column("message", right=True), Column("what")])
-    for mark in marks:
-        table.add(
-            f"{mark.time - start:,} ns",
-            str(mark.node),
-            mark.thread,
-            str(mark.message or ""),
-            mark.what,
-        )
-    stream.write(f"SIMULATED {timeline.machine}, {timeline.nodes} nodes\n\n")
-    table.print(stream)
-
-
 def timeline_svg(timeline: Timeline, *, start: int = 0, end: int | None = None) -> str:
     """Return a drawing: a lane for each thread, boxes for what it does, messages between them."""
     sheet = _Sheet.of(timeline, start, timeline.end if end is None else end)
@@ -112,31 +88,6 @@ def timeline_svg(timeline: Timeline, *, start: int = 0, end: int | None = None) 
     parts += [*_flights(timeline, sheet), *_spans(timeline, sheet), *_marks(timeline, sheet)]
     parts += [*_axis(sheet), *_legend(timeline)]
     return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def write_timeline(
-    timeline: Timeline, path: Path | str, *, start: int = 0, end: int | None = None
-) -> None:
-    """Write the drawing to a file: an SVG, or for a name that ends in .html a page with it.
-
-    It goes from `start` to `end` in nanoseconds, by default all of the run.
-    """
-    from pathlib import Path
-
-    from gnomon.recording.files import replacing_text, write_error
-
-    target = Path(path)
-    try:
-        if target.suffix == ".html":
-            from gnomon.views.report.messages import timeline_page
-            from gnomon.views.report.page import write_page
-
-            write_page(timeline_page(timeline, start=start, end=end), target)
-            return
-        with replacing_text(target) as stream:
-            stream.write(timeline_svg(timeline, start=start, end=end))
-    except OSError as error:
-        raise write_error(target, error) from None
 
 
 def _lanes(timeline: Timeline) -> list[tuple[int, str]]:
@@ -193,7 +144,7 @@ def _marks(timeline: Timeline, sheet: _Sheet) -> list[str]:
         f'  <line class="mark" x1="{x(mark.time):.1f}" x2="{x(mark.time):.1f}" '
         f'y1="{y[mark.node, mark.thread] - 13:.1f}" y2="{y[mark.node, mark.thread] + 13:.1f}">'
         f"<title>{mark.time:,} ns: {escape(mark.what)}</title></line>"
-        for mark in timeline.ordered()
+        for mark in timeline.marks
         if sheet.start <= mark.time <= sheet.stop
     ]
 

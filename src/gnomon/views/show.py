@@ -133,11 +133,14 @@ def _with_machines(result: Result) -> list[Block]:
 
 def write_page(path: str | Path, *results: Result, title: str = "") -> None:
     """Write a page in place of what may be there, as a whole or not at all."""
-    from gnomon.recording.files import replacing_text
+    from gnomon.recording.files import replacing_text, write_error
 
     text = page(*results, title=title)
-    with replacing_text(Path(path)) as stream:
-        stream.write(text)
+    try:
+        with replacing_text(Path(path)) as stream:
+            stream.write(text)
+    except OSError as error:
+        raise write_error(Path(path), error) from None
 
 
 def fragment(result: Result) -> str:

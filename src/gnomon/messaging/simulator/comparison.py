@@ -84,18 +84,20 @@ def timeline_of(name: str, cluster: Cluster, run: SimulatedRun) -> Timeline:
 
     Messages of which the trace has not the whole way have marks but no band.
     """
-    timeline = Timeline(name, cluster.nodes)
+    marks: list[Mark] = []
     seen: dict[int, dict[str, Traced]] = {}
     for step in run.trace:
         who = NETWORK if step.thread is None else step.thread
         number = 0 if step.what == "woken" else step.message
-        timeline.marks.append(Mark(round(step.time), step.node, who, step.what, number))
+        marks.append(Mark(round(step.time), step.node, who, step.what, number, step.bytes))
         if number:
             seen.setdefault(number, {})[step.what] = step
-    for number, steps in seen.items():
-        if {"sent", "arrives", "delivered"} <= steps.keys():
-            timeline.flights.append(_flight(number, steps, cluster))
-    return timeline
+    flights = [
+        _flight(number, steps, cluster)
+        for number, steps in seen.items()
+        if {"sent", "arrives", "delivered"} <= steps.keys()
+    ]
+    return Timeline.of(name, cluster.nodes, marks, (), flights)
 
 
 def _flight(number: int, steps: dict[str, Traced], cluster: Cluster) -> Flight:

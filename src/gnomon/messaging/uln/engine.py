@@ -110,7 +110,9 @@ class Engine:
         self.costs = kind.costs
         self.clock = Clock()
         self.network = Network(self.clock, self.costs.wire, self.costs.bytes_per_ns)
-        self.timeline = Timeline(kind.name, nodes)
+        self.marks: list[Mark] = []
+        self.spans: list[Span] = []
+        self.flights: list[Flight] = []
         self.nodes = [self._node(number, fallback) for number in range(nodes)]
         self.messages = 0
         self.dropped = 0
@@ -180,13 +182,13 @@ class Engine:
         """Leave a mark in the timeline."""
         node = task.number if isinstance(task, Node) else task.thread.node_id
         name = "NIC" if isinstance(task, Node) else task.thread.name
-        self.timeline.marks.append(Mark(time, node, name, what, message))
+        self.marks.append(Mark(time, node, name, what, message))
 
     def span(self, task: Task, start: int, end: int, what: str) -> None:
         """Remember what a thread did for a while."""
         if end > start:
             thread = task.thread
-            self.timeline.spans.append(Span(start, end, thread.node_id, thread.name, what))
+            self.spans.append(Span(start, end, thread.node_id, thread.name, what))
 
     # Messages
 
@@ -196,7 +198,7 @@ class Engine:
 
         def arrived(left: int, first: int, last: int) -> None:
             target = self.nodes[dest]
-            self.timeline.flights.append(Flight(number, node.number, dest, size, left, first, last))
+            self.flights.append(Flight(number, node.number, dest, size, left, first, last))
             self.mark(left, node, "first byte leaves", number)
             self.mark(first, target, "first byte arrives", number)
             self.mark(last, target, "last byte arrives", number)
@@ -337,11 +339,10 @@ def run_programs(
         engine.run(limit)
     finally:
         engine.close()
-    engine.timeline.spans.sort(key=lambda span: (span.start, span.node, span.thread))
     return ProgramRun(
         tuple(task.result for task in mains),
         engine.clock.now,
-        engine.timeline,
+        Timeline.of(machine.name, len(programs), engine.marks, engine.spans, engine.flights),
         tuple(dict(node.nic.placements) for node in engine.nodes),
         engine.dropped,
     )

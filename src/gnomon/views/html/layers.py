@@ -101,7 +101,7 @@ def title(layer: Layer, plot: Plot, i: int) -> str:
         if isinstance(low, (int, float)) and isinstance(high, (int, float)):
             parts.append(units.interval(low, high, along.unit))
     parts += [f"{label} {said(values[i])}" for label, values in layer.hover if i < len(values)]
-    if layer.texts and layer.texts[i] and layer.kind is Kind.SPANS:
+    if layer.texts and layer.texts[i] not in ("", layer.name) and layer.kind is Kind.SPANS:
         parts.insert(0, layer.texts[i])
     return ", ".join(parts)
 
