@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon import lab as lab
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
-    from gnomon.analysis.estimate.observe import observe
-    from gnomon.analysis.estimate.recorded import estimate, state_of
+    from gnomon.analysis.estimate import estimate
     from gnomon.analysis.latency import latency, latency_of
     from gnomon.analysis.links import links
     from gnomon.analysis.locality import locality
@@ -55,13 +55,13 @@ _HOMES = {
     "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
-    "estimate": "gnomon.analysis.estimate.recorded",
+    "estimate": "gnomon.analysis.estimate",
     "links": "gnomon.analysis.links",
     "locality": "gnomon.analysis.locality",
+    "lab": "gnomon.lab",
     "latency": "gnomon.analysis.latency",
     "latency_of": "gnomon.analysis.latency",
     "memory": "gnomon.analysis.memory",
-    "observe": "gnomon.analysis.estimate.observe",
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
@@ -69,8 +69,14 @@ _HOMES = {
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
     "source": "gnomon.sources.registry",
-    "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
+}
+
+# What functions were called before, and what does the same now.
+_GONE = {
+    "PerfSource": "source('host')",
+    "observe": "estimate()",
+    "state_of": "estimate(recording)",
 }
 
 __all__ = [
@@ -89,12 +95,12 @@ __all__ = [
     "count",
     "diagnose",
     "estimate",
+    "lab",
     "latency",
     "latency_of",
     "links",
     "locality",
     "memory",
-    "observe",
     "phases",
     "profile",
     "region",
@@ -102,7 +108,6 @@ __all__ = [
     "scale_models",
     "show",
     "source",
-    "state_of",
     "survey",
 ]
 
@@ -127,11 +132,12 @@ def lazy_names(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PerfSource":
-        raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
+    if name in _GONE:
+        raise AttributeError(f"gnomon.{name}() is now gnomon.{_GONE[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    value = home if _HOMES[name] == f"gnomon.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

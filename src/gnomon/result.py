@@ -40,6 +40,8 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "estimate": "gnomon.analysis.estimate.result",
+    "identification": "gnomon.analysis.estimate.result",
     "latency": "gnomon.analysis.latency.result",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
@@ -52,6 +54,9 @@ KINDS: dict[str, str] = {
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
     "scale": "gnomon.analysis.scaling.result",
+    "scores": "gnomon.analysis.estimate.scoring.result",
+    "studies": "gnomon.analysis.study.result",
+    "study": "gnomon.analysis.study.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 

@@ -28,7 +28,7 @@ _GROUPS = {
         "compare": "say what changed between two versions of a program",
         "scale": "find out how events grow with a parameter",
         "record": "count events over time into a recording",
-        "state": "estimate every event at every tick of one run",
+        "estimate": "estimate every event at every tick of one run",
         "phases": "find where a program's footprint or events change their course",
         "profile": "find out where in a program an event happens",
         "run": "run a program and collect the regions it marks",
@@ -52,13 +52,16 @@ _GROUPS = {
     "simulated machines and studies": {
         "machine": "list and draw the simulated machines",
         "cc": "compile a program so that its memory references can be traced",
-        "study": "carry out the experiments of published studies again",
-        "bench": "score estimators on counter series in which all is known",
+        "lab": "carry out published studies again, and score estimators",
     },
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 # What commands were called before, and what does the same now: an old name answers with the new.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "state": "estimate [--watch] -- CMD`, `gnomon estimate REC` or `gnomon estimate identify REC",
+    "bench": "lab bench",
+    "study": "lab study",
+}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

@@ -13,7 +13,6 @@ from gnomon.views.report.counts import FOOTPRINT
 from gnomon.views.report.page import Figure, Page, Section
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.state import State
     from gnomon.analysis.locality.model import LocalityResult
     from gnomon.recording import Recording
     from gnomon.result import Result
@@ -26,14 +25,6 @@ def locality_page(result: LocalityResult) -> Page:
     origins = () if result.provenance is None else (result.provenance,)
     title = f"Locality of {result.origin.what}"
     return page_of(title, locality_sections(result), origins, result.warnings)
-
-
-def state_page(result: State) -> Page:
-    """Return the report of the state of a run."""
-    from gnomon.views.report.state import state_sections
-
-    title = f"State of {command_text(result.provenance)}"
-    return page_of(title, state_sections(result), (result.provenance,), result.warnings)
 
 
 def page_of(
@@ -160,11 +151,10 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
     if has_latencies(recording):
         return _latency_sections(recording)
     if recording.provenance.sets:
-        from gnomon.analysis.estimate.recorded import state_of
-        from gnomon.views.report.state import state_sections
+        from gnomon.analysis.estimate import stored_estimates
 
-        state = state_of(recording)
-        return list(state_sections(state)), list(state.warnings)
+        state = stored_estimates(recording)
+        return [_described("Estimates", state)], list(state.warnings)
     from gnomon.views.report.counts import count_sections
 
     first, notes = _phased_sections(recording)

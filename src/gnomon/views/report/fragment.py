@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from gnomon.analysis.estimate.state import State
 from gnomon.analysis.locality.advisor.result import Advice
 from gnomon.analysis.locality.model import LocalityResult
 from gnomon.views.report.advice import advice_page
 from gnomon.views.report.assemble import (
     locality_page,
-    state_page,
 )
 from gnomon.views.report.page import DataTable, Page, Section
 
@@ -21,7 +19,6 @@ _ROWS = 25
 _PAGES: dict[type, Callable[[Any], Page]] = {
     Advice: advice_page,
     LocalityResult: locality_page,
-    State: state_page,
 }
 
 
