@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, cast
 
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
 from gnomon.analysis.estimate.models import find_model, with_parameters
@@ -64,10 +64,14 @@ class Moment:
         """Return the tick as numbers, for those who show it."""
         gathered, tick = self.gathered, self.tick
         estimates, layout, seen = gathered.now(), gathered.layout, gathered.seen
-        arrays = (estimates.mean, estimates.low, estimates.high)
         read = tick.counts == tick.counts
         rates = {
-            name: RateNow(*(float(each[-1, place]) for each in arrays), not bool(read[place]))
+            name: RateNow(
+                float(estimates.mean[-1, place]),
+                float(estimates.low[-1, place]),
+                float(estimates.high[-1, place]),
+                estimated=not bool(read[place]),
+            )
             for place, name in enumerate(layout.events)
             if seen[place]
         }
@@ -145,12 +149,13 @@ def estimate(
     if isinstance(subject, str | os.PathLike) or is_recording(subject):
         from gnomon.analysis.estimate.recorded import estimated_again
 
-        return estimated_again(subject, model=model, smooth=smooth, run=run, parameters=parameters)
+        opened = cast("str | Recording", subject)
+        return estimated_again(opened, model=model, smooth=smooth, run=run, parameters=parameters)
     if smooth or run is not None:
         raise UsageError("--smooth and --run are for a recording: give one in place of a program.")
     model = model or ("default" if parameters is None else "choice")
     order = order or ORDER
-    target = as_target(subject)
+    target = as_target(cast("Sequence[str] | Target", subject))
     source = chosen_source(on)
     step = tick_length(interval, source)
     limit = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
@@ -379,7 +384,7 @@ def tick_length(interval: str | int | None, source: Source) -> int:
     return parse_duration(interval) if isinstance(interval, str) else interval
 
 
-def is_recording(subject: object) -> TypeGuard[Recording]:
+def is_recording(subject: object) -> bool:
     """Whether it is an open recording; their class is loaded only where there is one."""
     module = sys.modules.get("gnomon.recording.reader")
     return module is not None and isinstance(subject, module.Recording)

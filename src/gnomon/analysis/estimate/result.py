@@ -220,10 +220,12 @@ class State(Result):
             found[name] = EventState(name, info.unit, total, total, total, 1.0, info.description)
         for place, name in enumerate(readings.layout.events):
             info = infos.get(name, EventInfo(name))
-            values = (totals.mean[place], totals.low[place], totals.high[place])
-            known = [float(each) * info.scale for each in values] if shares[place] else [None] * 3
             share = float(shares[place])
-            found[name] = EventState(name, info.unit, *known, share, info.description)
+            total, low, high = (
+                float(each[place]) * info.scale if share else None
+                for each in (totals.mean, totals.low, totals.high)
+            )
+            found[name] = EventState(name, info.unit, total, low, high, share, info.description)
         return found
 
     def course(self, event: str) -> Course:
@@ -237,11 +239,11 @@ class State(Result):
             rates = self.readings.fixed[:, layout.fixed.index(event)] * factor
             return Course(rates, rates, rates, np.ones(len(rates), dtype=bool))
         place = layout.events.index(event)
-        columns = (
+        mean, low, high = (
             each[:, place] * factor
             for each in (self.estimates.mean, self.estimates.low, self.estimates.high)
         )
-        return Course(*columns, np.isfinite(self.readings.counts[:, place]))
+        return Course(mean, low, high, np.isfinite(self.readings.counts[:, place]))
 
     @property
     def restless(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from gnomon.sources.base import Command, Rotates, Source
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Tick
-    from gnomon.analysis.estimate.totals import Totals
+    from gnomon.analysis.estimate.result import Totals
     from gnomon.analysis.survey.batches import Batch
     from gnomon.recording import Recording
     from gnomon.sources.base import Turn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from gnomon import units
@@ -74,8 +74,8 @@ def _columns() -> Iterator[b.Column]:
         yield b.Column(heading, _getter(field), unit, drop=drop, digits=digits)
 
 
-def _getter(field: str):
-    return lambda line: getattr(line[1], field)
+def _getter(field: str) -> Callable[[Line], float]:
+    return lambda line: float(getattr(line[1], field))
 
 
 def _sees(line: Line) -> str:
