@@ -29,12 +29,12 @@ def test_the_public_names_are_these() -> None:
         "count",
         "diagnose",
         "estimate",
+        "lab",
         "latency",
         "latency_of",
         "links",
         "locality",
         "memory",
-        "observe",
         "phases",
         "profile",
         "region",
@@ -42,7 +42,6 @@ def test_the_public_names_are_these() -> None:
         "scale_models",
         "show",
         "source",
-        "state_of",
         "survey",
     ]
 

@@ -52,17 +52,19 @@ def _data_set(name: str, data: DataSetScore) -> Iterator[b.Block]:
     error = data.scaling_window_error
     scaled = f"; window error of linear scaling {units.number(error, '%', digits=3)}"
     counted = f"{name}: {data.files} files{skipped}, {data.events} events of files"
+    if not data.models:
+        yield b.Text(counted)
+        return
     yield b.Section(counted + (scaled if error is not None else ""))
     yield b.Table.of(data.models.items(), _columns(), name=name)
-    if data.models:
-        names = tuple(data.models)
-        ratios = tuple(score.window_ratio for score in data.models.values())
-        yield b.Chart(
-            "Window errors relative to linear scaling, which is what `perf stat` does.",
-            b.Axis("ratio of errors"),
-            b.Axis("", names=names),
-            (b.Layer(b.Kind.BARS, ratios, names, base=1.0),),
-        )
+    names = tuple(data.models)
+    ratios = tuple(score.window_ratio for score in data.models.values())
+    yield b.Chart(
+        "Window errors relative to linear scaling, which is what `perf stat` does.",
+        b.Axis("ratio of errors"),
+        b.Axis("", names=names),
+        (b.Layer(b.Kind.BARS, ratios, names, base=1.0),),
+    )
     if data.totals is not None:
         yield from _others(name, data)
 
