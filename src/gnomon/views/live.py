@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.result import Now
     from gnomon.views.terminal.live import Redrawn
 
-_TICKS = 40
+_TICKS = 24  # as many as there is room for beside their numbers
 _RENEW = 0.25  # seconds between two pictures: nobody reads faster
 _WIDTH = 12
 

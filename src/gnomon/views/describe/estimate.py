@@ -102,6 +102,7 @@ def _metrics(metrics: Sequence[MetricState]) -> b.Table:
         (
             b.Column("metric", lambda metric: metric.name),
             b.Column("value", _value, interval="90 % interval"),
+            b.Column("unit", _unit, drop=3),
             b.Column("over time", lambda metric: b.Cell(course=metric.values), drop=4),
             b.Column("what it is", lambda metric: metric.title, flex=True, drop=6),
         ),
@@ -110,14 +111,19 @@ def _metrics(metrics: Sequence[MetricState]) -> b.Table:
 
 
 def _value(metric: MetricState | MetricNow) -> b.Cell:
-    share = metric.unit == "%"
+    scale = 100 if metric.unit == "%" else 1
     value, low, high = (
-        each / 100 if share and each is not None else each
-        for each in (metric.value, metric.low, metric.high)
+        None if each is None else each / scale for each in (metric.value, metric.low, metric.high)
     )
+    unit = metric.unit if metric.unit in units.UNITS else ""
     if low == high:
-        return b.Cell(value, metric.unit)
-    return b.Cell(value, metric.unit, low, high, "estimated")
+        return b.Cell(value, unit)
+    return b.Cell(value, unit, low, high, "estimated")
+
+
+def _unit(metric: MetricState | MetricNow) -> str:
+    """Return a unit that stands in a column of its own, as it is too long for each number."""
+    return "" if metric.unit in units.UNITS else metric.unit
 
 
 def _chart(result: State, name: str) -> b.Chart:
@@ -153,8 +159,8 @@ def _chart(result: State, name: str) -> b.Chart:
 def tick(now: Now, courses: Mapping[str, Sequence[float | None]]) -> Iterator[b.Block]:
     """Yield what there is to see of a tick; `courses` are of rates and metrics until now."""
     label = "SIMULATED " if now.simulated else ""
-    time = units.number(now.time / 1e9, digits=4)
-    yield b.Headline(f"{label}{time} s, tick {now.tick}; Ctrl-C ends it")
+    time = units.number(now.time, "ns")
+    yield b.Headline(f"{label}{time}, tick {now.tick}; Ctrl-C ends it")
     names = (*now.always, *now.events, *now.unread)
     yield b.Table.of(
         names,
@@ -164,9 +170,10 @@ def tick(now: Now, courses: Mapping[str, Sequence[float | None]]) -> Iterator[b.
             b.Column("last ticks", lambda name: b.Cell(course=tuple(courses[name])), drop=1),
         ),
     )
-    if now.metrics:
+    metrics = [(name, metric) for name, metric in now.metrics.items() if metric.value is not None]
+    if metrics:
         yield b.Table.of(
-            now.metrics.items(),
+            metrics,
             (
                 b.Column("metric", lambda line: line[0]),
                 b.Column("value", lambda line: _value(line[1]), interval="90 % interval"),

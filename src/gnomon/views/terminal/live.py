@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
 from typing import TextIO
@@ -23,6 +24,7 @@ class Redrawn:
         self._colour = colour
         self._widths: dict[str, int] = {}
         self._height = 0
+        self._size: os.terminal_size | None = None
 
     def __enter__(self) -> Redrawn:
         self._stream.write("\x1b[?25l")  # no cursor
@@ -38,9 +40,18 @@ class Redrawn:
 
         screen = screen_of(self._stream, colour=self._colour, live=True)
         screen = replace(screen, widths=self._widths)
-        rows = max(shutil.get_terminal_size().lines - 1, 1)
-        shown = list(lines(blocks, screen))[:rows]
+        size = shutil.get_terminal_size()
+        rows = max(size.lines - 1, 1)
+        drawn_lines = list(lines(blocks, screen))
+        shown = drawn_lines[:rows]
+        if len(drawn_lines) > rows > 1:
+            shown[-1] = screen.clean(f"… {len(drawn_lines) - rows + 1} more lines")
         back = f"\x1b[{self._height}A\r" if self._height else ""
+        if self._size not in (None, size):
+            # Lines that were drawn before have been wrapped, nobody knows where: begin anew.
+            back = "\x1b[2J\x1b[H"
+            self._widths.clear()
+        self._size = size
         drawn = "".join(f"{line}\x1b[K\n" for line in shown)
         self._stream.write(f"{back}{drawn}\x1b[J")
         self._stream.flush()

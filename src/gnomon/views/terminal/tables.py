@@ -153,7 +153,8 @@ def table_lines(block: Table, screen: Screen) -> Iterator[Line]:
     if left:
         yield ((f"{screen.clean('…')} {left:,} more rows: --all shows them", DIM),)
     if dropped:
-        text = f"… no room for {', '.join(dropped)}: see --csv or --html"
+        elsewhere = ": see --csv or --html" if screen.widths is None else ""  # not while it is live
+        text = f"… no room for {', '.join(dropped)}{elsewhere}"
         for line in wrapped(text, screen):
             yield ((line, DIM),)
 
