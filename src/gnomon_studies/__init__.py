@@ -33,6 +33,7 @@ from gnomon.analysis.study import (
 from gnomon.errors import UsageError
 from gnomon.events import suggestion
 from gnomon.measure import Campaign, Measurement, Noticed, Plan, Task, Terms, folder_digest
+from gnomon.recording import Provenance
 
 if TYPE_CHECKING:
     from gnomon.measure import OnProgress
@@ -126,9 +127,14 @@ def carry_out(
         study.document,
         seed,
         tuple(rows),
-        study.simulated,
         outcome.interrupted,
         tuple(_drawings(each, seed) for each in chosen) if drawn else (),
+        provenance=Provenance(
+            "machine" if study.simulated else "host",
+            simulated=study.simulated,
+            seed=seed,
+            gnomon=__version__,
+        ),
     )
 
 

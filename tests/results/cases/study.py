@@ -16,6 +16,7 @@ from gnomon.analysis.study.result import (
     Verdict,
 )
 from gnomon.messaging.timeline import Mark, Timeline
+from gnomon.recording.contents import Provenance
 
 _VALUES: tuple[Value, ...] = (300_000_000, 0.12345678, "in this order", None)
 
@@ -49,6 +50,7 @@ def _of(rows: int, text: str = "") -> Findings:
         3,
         tuple(_row(number, text) for number in range(rows)),
         drawings=(_drawings(text),),
+        provenance=Provenance("machine", simulated=True),
         warnings=(text,) if text else (),
     )
 
@@ -58,7 +60,7 @@ def small() -> Findings:
 
 
 def empty() -> Findings:
-    return Findings("", "", "", 0, (), on_machines=False)
+    return Findings("", "", "", 0, ())
 
 
 def hostile(text: str) -> Findings:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gnomon.analysis.study.result import Bar, Bars, Curve, Curves, Drawings, Findings, Row, Verdict
+from gnomon.recording.contents import Provenance
 from gnomon.views import blocks as b
 from gnomon.views import show
 from gnomon.views.describe.study import describe
@@ -17,7 +18,8 @@ ROWS = (
     Row("E1", "FP operations", 300_000_000, 300_000_000, "exact", Verdict.REPRODUCED),
     Row("E1", "ratio", None, 0.12345678, "sign", Verdict.SHAPE_ONLY, "why"),
 )
-FINDINGS = Findings("toy", "A toy", "Nobody 1999", 3, ROWS)
+MACHINE = Provenance("machine", simulated=True)
+FINDINGS = Findings("toy", "A toy", "Nobody 1999", 3, ROWS, provenance=MACHINE)
 
 
 def test_findings_say_simulated_and_count_the_verdicts() -> None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from gnomon.messaging.timeline import Timeline
-from gnomon.result import Result, Simulated, derived
+from gnomon.result import Result, derived
 
 Value = int | float | str | None
 """A number, a few words where no number says it, or nothing where nothing was published."""
@@ -114,8 +114,7 @@ class Drawings:
 class Findings(Result):
     """What carrying out a study has given, after which document, with which seed.
 
-    `on_machines` says that its experiments run on simulated machines. `drawings` are those of the
-    experiments that were carried out, where they were asked for.
+    `drawings` are those of the experiments that were carried out, where they were asked for.
     """
 
     kind: ClassVar[str] = "study"
@@ -125,14 +124,8 @@ class Findings(Result):
     document: str
     seed: int
     rows: tuple[Row, ...]
-    on_machines: bool = True
     interrupted: bool = False
     drawings: tuple[Drawings, ...] = ()
-
-    @derived
-    def simulated(self) -> Simulated:
-        """Whether all of it ran on simulated machines."""
-        return Simulated.YES if self.on_machines else Simulated.NO
 
     @derived
     def verdicts(self) -> dict[str, int]:

@@ -34,21 +34,23 @@ def describe(result: Identification) -> Iterator[b.Block]:
             b.Column("noise", lambda line: line[1].noise, "/s", drop=3),
             b.Column("lags", lambda line: line[1].lags, drop=5),
             b.Column("readings", lambda line: line[1].samples, drop=4),
-            b.Column("sigma again", lambda line: _again(line, "sigma"), drop=1) if again else None,
-            b.Column("beta again", lambda line: _again(line, "beta"), drop=1) if again else None,
+            *(_again(name) for name in ("sigma", "beta") if again),
             b.Column("doubt", lambda line: line[1].doubt, flex=True, drop=2),
         ),
         name="processes",
     )
     if again:
-        yield b.Text("again: as found in simulations of the process, ± one standard deviation")
+        yield b.Text("again: as found in simulations of the process")
     if result.stored:
         yield b.Text(f"stored in {result.stored}")
 
 
-def _again(line: Line, name: str) -> b.Cell:
-    closure = line[1].closure
-    if closure is None:
-        return b.Cell(None)
-    value, error = getattr(closure, name), getattr(closure, f"{name}_error")
-    return b.Cell(value, "/s", value - error, value + error)
+def _again(name: str) -> b.Column:
+    def cell(line: Line) -> b.Cell:
+        closure = line[1].closure
+        if closure is None:
+            return b.Cell(None)
+        value, error = getattr(closure, name), getattr(closure, f"{name}_error")
+        return b.Cell(value, "/s", value - error, value + error)
+
+    return b.Column(f"{name} again", cell, drop=1, interval="± one deviation")

@@ -88,17 +88,15 @@ def _sees(line: Line) -> str:
 
 
 def _others(name: str, data: DataSetScore) -> Iterator[b.Block]:
-    assert data.totals is not None
-    yield b.Facts(
+    yield b.Table.of(
+        (data.totals,) if data.totals is not None else (),
         (
-            ("error of totals of runs", b.Cell(data.totals.error, "%")),
-            ("that of linear scaling", b.Cell(data.totals.scaled_error, "%")),
-            ("totals in their 90 % intervals", b.Cell(data.totals.coverage90, "%")),
-            (
-                "prediction of the next row, mean square error in units of hold's",
-                data.prediction_ratio,
-            ),
+            b.Column("error of totals of runs", lambda totals: totals.error, "%", digits=3),
+            b.Column("linear scaling's", lambda totals: totals.scaled_error, "%", digits=3),
+            b.Column("in 90 % intervals", lambda totals: totals.coverage90, "%", digits=3),
+            b.Column("prediction to hold's", lambda _: data.prediction_ratio, digits=3, drop=1),
         ),
+        name=f"{name} totals",
     )
     yield b.Table.of(
         (data.orders or {}).items(),

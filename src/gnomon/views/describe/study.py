@@ -16,8 +16,9 @@ _TONES = {"reproduced": b.Tone.GOOD, "not reproduced": b.Tone.BAD, "shape only":
 def describe(result: Findings) -> Iterator[b.Block]:
     """Yield what there is to see of a study, from the result alone."""
     numbers = ", ".join(f"{count} {verdict}" for verdict, count in result.verdicts.items())
+    count = len(result.rows)
     yield b.Headline(
-        f"{result.title}: {len(result.rows)} quantities, {numbers}",
+        f"{result.title}: {count} quantit{'y' if count == 1 else 'ies'}, {numbers}",
         (f"after {result.document}; seed {result.seed}",),
     )
     yield b.Table.of(
