@@ -27,14 +27,12 @@ def study(
     seed: int = 0,
     resume: bool = False,
     overwrite: bool = False,
-    pictures: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Findings:
     """Carry out a study again, or `only` some of its experiments, and compare.
 
     What was interrupted goes on when the call is repeated; `resume` makes it an error that there
-    is nothing to go on with, and `overwrite` starts anew. With `pictures` there is what experiments
-    draw, too.
+    is nothing to go on with, and `overwrite` starts anew.
     """
     from gnomon_studies import carry_out, load_study
 
@@ -44,7 +42,6 @@ def study(
         seed=seed,
         resume=resume,
         overwrite=overwrite,
-        pictures=pictures,
         on_progress=on_progress,
     )
 

@@ -87,14 +87,13 @@ def carry_out(
     seed: int = 0,
     resume: bool = False,
     overwrite: bool = False,
-    pictures: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Findings:
     """Carry out a study, or some of its experiments.
 
     What was interrupted goes on when the call is repeated, with the experiments that were not
     carried out; `resume` makes it an error that there is nothing to go on with, and `overwrite`
-    starts anew. With `pictures` there is what experiments draw, too.
+    starts anew.
     """
     chosen = study.choose(ids)
     tasks = [Task(0, number, label=each.id) for number, each in enumerate(chosen)]
@@ -120,7 +119,6 @@ def carry_out(
     terms = Terms(seed=seed, resume=resume, overwrite=overwrite, on_progress=on_progress)
     with Campaign(plan, terms) as campaign:
         outcome = campaign.carry_out(make, take)
-    drawn = pictures and not outcome.interrupted
     return Findings(
         study.name,
         study.title,
@@ -128,7 +126,7 @@ def carry_out(
         seed,
         tuple(rows),
         outcome.interrupted,
-        tuple(_drawings(each, seed) for each in chosen) if drawn else (),
+        tuple(_drawings(each, seed) for each in chosen) if not outcome.interrupted else (),
         provenance=Provenance(
             "machine" if study.simulated else "host",
             simulated=study.simulated,

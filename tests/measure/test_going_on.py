@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from tests.cli.running import Outcome, as_program, command_line, environment
 
+from gnomon.cli.campaigns import resume_command
 from gnomon.events.event import Request
 from gnomon.recording import Recording
 from gnomon.recording.contents import RunInfo
@@ -164,7 +165,7 @@ def test_simulated_latencies_go_on(folder: Path) -> None:
 
 
 def test_a_study_goes_on_with_the_experiments_that_it_lacks(folder: Path) -> None:
-    words = ("study", "smile", "--only", "E1,E2", "--json")
+    words = ("lab", "study", "smile", "--only", "E1,E2", "--json")
     whole = as_program(*words)
     with subprocess.Popen(command_line(*words), env=environment()) as process:
         while not any(path.stat().st_size for path in folder.rglob("runs.jsonl")):
@@ -175,6 +176,11 @@ def test_a_study_goes_on_with_the_experiments_that_it_lacks(folder: Path) -> Non
     assert again.code == 0, again.err
     assert "going on with the rest: 1 of 2 experiments" in again.err
     assert again.json["results"] == whole.json["results"]
+
+
+def test_the_command_to_go_on_begins_with_all_words_of_a_command() -> None:
+    words = ["lab", "study", "smile", "--only", "E1", "--force"]
+    assert resume_command(words) == "gnomon lab study smile --resume --only E1"
 
 
 def test_there_must_be_something_to_resume(folder: Path) -> None:

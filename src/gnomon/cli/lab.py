@@ -63,9 +63,8 @@ def _study(given: argparse.Namespace) -> int:
         present.present("lab", given, studies())
         return 0
     only = options.names(given.only, "--only", "E1,E5")
-    pictures = bool(given.html or given.all or given.json)
     with campaign_progress(given) as show:
-        found = options.call(study, given, given.name, only, pictures=pictures, on_progress=show)
+        found = options.call(study, given, given.name, only, on_progress=show)
     present.present("lab", given, found)
     return 130 if found.interrupted else 0
 

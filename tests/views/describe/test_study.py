@@ -60,7 +60,7 @@ def test_rows_as_json_have_exactly_the_documented_keys() -> None:
     [("E1", 2, 0), ("E2", 2, 1), ("E3", 0, 1), ("E6", 0, 5), ("E7", 0, 2)],
 )
 def test_experiments_come_with_their_pictures(experiment: str, scenes: int, charts: int) -> None:
-    findings = carry_out(load_study("parker"), [experiment], pictures=True)
+    findings = carry_out(load_study("parker"), [experiment])
     [drawn] = findings.drawings
     assert len(drawn.scenes) == scenes
     assert len(drawn.curves) + len(drawn.bars) == charts

@@ -216,8 +216,8 @@ class State(Result):
         found: dict[str, EventState] = {}
         for place, name in enumerate(readings.layout.fixed):
             info = infos.get(name, EventInfo(name))
-            total = float(readings.fixed[:, place].sum()) * info.scale
-            found[name] = EventState(name, info.unit, total, total, total, 1.0, info.description)
+            whole = float(readings.fixed[:, place].sum()) * info.scale
+            found[name] = EventState(name, info.unit, whole, whole, whole, 1.0, info.description)
         for place, name in enumerate(readings.layout.events):
             info = infos.get(name, EventInfo(name))
             share = float(shares[place])

@@ -114,7 +114,7 @@ class Drawings:
 class Findings(Result):
     """What carrying out a study has given, after which document, with which seed.
 
-    `drawings` are those of the experiments that were carried out, where they were asked for.
+    `drawings` are those of the experiments; there are none where it was interrupted.
     """
 
     kind: ClassVar[str] = "study"

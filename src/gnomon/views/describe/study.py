@@ -25,10 +25,10 @@ def describe(result: Findings) -> Iterator[b.Block]:
         result.rows,
         (
             b.Column("id", lambda row: row.id),
-            b.Column("quantity", lambda row: row.quantity),
-            b.Column("published", lambda row: row.published, digits=5),
+            b.Column("quantity", lambda row: row.quantity, flex=True),
+            b.Column("published", lambda row: row.published, flex=True, digits=5),
             b.Column("ours", lambda row: row.ours, digits=5),
-            b.Column("tolerance", lambda row: row.tolerance, drop=2),
+            b.Column("tolerance", lambda row: row.tolerance, drop=5),
             b.Column("verdict", _verdict),
             b.Column("note", lambda row: row.note, flex=True, drop=5),
         ),
@@ -53,14 +53,15 @@ def _drawn(drawings: Drawings) -> Iterator[b.Block]:
         yield drawing(scene.timeline, f"{scene.title}.")
 
 
-def _surface(surface: Surface) -> b.Table:
+def _surface(surface: Surface) -> b.Fold:
     corner = f"{surface.y_label} \\ {surface.x_label}"
     columns = (b.Column(corner), *(b.Column(name) for name in surface.columns))
     rows = tuple(
         (b.Cell(name), *map(b.Cell, cells))
         for name, cells in zip(surface.rows, surface.cells, strict=True)
     )
-    return b.Table(columns, rows, f"{surface.title}.", heat=True, name=surface.title)
+    table = b.Table(columns, rows, heat=True, name=surface.title)
+    return b.Fold(f"{surface.title}.", (table,))
 
 
 def _curves(curves: Curves) -> b.Chart:
