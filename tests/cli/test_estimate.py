@@ -65,9 +65,13 @@ def sorted_like(head: str) -> list[str]:
 def test_watching_as_json_gives_an_object_a_tick(gnomon: Run) -> None:
     done = gnomon("estimate", "--watch", "--json", *LAPTOP, *WORK)
     ticks = [json.loads(line) for line in done.out.splitlines()]
-    assert len(ticks[0]["events"]) == 1
-    assert len(ticks[-1]["events"]) == 4
-    assert sum(event["estimated"] for event in ticks[-1]["events"].values()) == 3
+    unread = [event["value"] is None for event in ticks[0]["events"].values()]
+    assert unread == [event["status"] == "not read yet" for event in ticks[0]["events"].values()]
+    assert (len(unread), sum(unread)) == (6, 3)
+    last = ticks[-1]["events"].values()
+    assert [event["status"] for event in last].count("estimated") == 3
+    assert all(event["low"] <= event["value"] <= event["high"] for event in last)
+    assert ticks[-1]["simulated"] is True
     assert ticks[-1]["metrics"]["ipc"]["value"] > 0
 
 

@@ -34,7 +34,7 @@ def test_the_table_has_every_model(data: Path, capsys: pytest.CaptureFixture[str
     assert "errs least" in out.splitlines()[0]
     for name in ("default", "default-smoothed", "default-calibrated", "linear-scaling", "hold"):
         assert f"\n{name} " in out
-    assert "prediction to hold's" in out
+    assert "predictions of the next row" in out
     assert "reading order" in out
     assert "\nshuffled " in out
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
 from gnomon.analysis.estimate.models import find_model, with_parameters
-from gnomon.analysis.estimate.result import MetricNow, Now, RateNow, Readings, State
+from gnomon.analysis.estimate.result import Estimates, Now, Readings, State, ValueNow
 from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.errors import NotSupportedError, UsageError
@@ -25,6 +25,7 @@ from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.measure.run import event_infos
 from gnomon.measure.turns import steady, take_turns
+from gnomon.recording.contents import EventInfo
 from gnomon.sources.base import Command, Rotates
 from gnomon.sources.registry import source as chosen_source
 from gnomon.units import parse_duration
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.schedule import Order
     from gnomon.events.metrics import BoundMetric
     from gnomon.recording import Recording
-    from gnomon.recording.contents import EventInfo, Provenance, RunInfo
+    from gnomon.recording.contents import Provenance, RunInfo
     from gnomon.sources.base import Rotation, Source, Target, Turn
 
 INTERVAL = "20ms"
@@ -63,40 +64,50 @@ class Moment:
     def now(self, *, metrics: bool = True) -> Now:
         """Return the tick as numbers, for those who show it."""
         gathered, tick = self.gathered, self.tick
-        estimates, layout, seen = gathered.now(), gathered.layout, gathered.seen
-        read = tick.counts == tick.counts
-        rates = {
-            name: RateNow(
-                float(estimates.mean[-1, place]),
-                float(estimates.low[-1, place]),
-                float(estimates.high[-1, place]),
-                estimated=not bool(read[place]),
-            )
-            for place, name in enumerate(layout.events)
-            if seen[place]
+        now, layout = gathered.now(), gathered.layout
+        infos = {info.name: info for info in self.scene.events}
+
+        def value(name: str, mean: float, low: float, high: float, status: str) -> ValueNow:
+            info = infos.get(name, EventInfo(name))
+            unit = "CPUs" if info.unit == "ns" else f"{info.unit}/s"
+            factor = info.scale / tick.seconds
+            return ValueNow(mean * factor, low * factor, high * factor, unit, status)
+
+        events = {
+            name: value(name, count, count, count, "")
+            for name, count in zip(layout.fixed, tick.fixed.tolist(), strict=True)
         }
+        for place, name in enumerate(layout.events):
+            if not gathered.seen[place]:
+                events[name] = ValueNow(None, None, None, "", "not read yet")
+                continue
+            mean, low, high = (float(each[-1, place]) for each in (now.mean, now.low, now.high))
+            status = "" if tick.counts[place] == tick.counts[place] else "estimated"
+            events[name] = value(name, mean, low, high, status)
         return Now(
             time=self.turn.time - (gathered.start or 0),
             seconds=tick.seconds,
             tick=gathered.intake.ticks,
             set=self.turn.chosen,
             simulated=self.scene.provenance.simulated,
-            always=dict(zip(layout.fixed, tick.fixed.tolist(), strict=True)),
-            events=rates,
-            metrics=self._metrics() if metrics else {},
-            unread=tuple(name for name in layout.events if name not in rates),
-            units={info.name: info.unit for info in self.scene.events if info.unit},
+            events=events,
+            metrics=self._metrics(now) if metrics else {},
         )
 
-    def _metrics(self) -> dict[str, MetricNow]:
+    def _metrics(self, now: Estimates) -> dict[str, ValueNow]:
         from gnomon.analysis.estimate.metrics import metrics_now
 
         scene, gathered = self.scene, self.gathered
         found = metrics_now(
-            scene.metrics, gathered.layout, self.tick, gathered.now(), gathered.seen,
-            scene.provenance,
-        )  # fmt: skip
-        return {each.name: MetricNow(each.value, each.low, each.high, each.unit) for each in found}
+            scene.metrics, gathered.layout, self.tick, now, gathered.seen, scene.provenance
+        )
+        return {
+            each.name: ValueNow(
+                each.value, each.low, each.high, each.unit, "estimated" * (each.low != each.high)
+            )
+            for each in found
+            if each.value is not None
+        }
 
 
 OnTick = Callable[[Moment], None]

@@ -110,7 +110,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class EventState:
-    """One event over a run, in `unit`: its total with a 90 % interval.
+    """One event over a run, in `unit`: its total with a 90 % interval, and its mean rate, per s.
 
     `read` is the share of the ticks in which it was read; with 1 everything is measured and
     nothing estimated. Without a single reading there is no total.
@@ -121,6 +121,7 @@ class EventState:
     total: float | None
     low: float | None
     high: float | None
+    rate: float | None
     read: float
     description: str = ""
 
@@ -210,14 +211,15 @@ class State(Result):
     @cached_property
     def _events(self) -> dict[str, EventState]:
         """All events by name."""
-        readings, totals = self.readings, self.totals
+        readings, totals, seconds = self.readings, self.totals, self.seconds
         infos = {info.name: info for info in self.infos}
         shares = np.isfinite(readings.counts).sum(axis=0) / max(len(self.ends), 1)
         found: dict[str, EventState] = {}
         for place, name in enumerate(readings.layout.fixed):
             info = infos.get(name, EventInfo(name))
             whole = float(readings.fixed[:, place].sum()) * info.scale
-            found[name] = EventState(name, info.unit, whole, whole, whole, 1.0, info.description)
+            numbers = (whole, whole, whole, whole / seconds if seconds else None, 1.0)
+            found[name] = EventState(name, info.unit, *numbers, info.description)
         for place, name in enumerate(readings.layout.events):
             info = infos.get(name, EventInfo(name))
             share = float(shares[place])
@@ -225,7 +227,9 @@ class State(Result):
                 float(each[place]) * info.scale if share else None
                 for each in (totals.mean, totals.low, totals.high)
             )
-            found[name] = EventState(name, info.unit, total, low, high, share, info.description)
+            rate = total / seconds if total is not None and seconds else None
+            about = (share, info.description)
+            found[name] = EventState(name, info.unit, total, low, high, rate, *about)
         return found
 
     def course(self, event: str) -> Course:
@@ -258,43 +262,30 @@ class State(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class RateNow:
-    """The counts of an event in one tick; what was not read is estimated, with a 90 % interval."""
+class ValueNow:
+    """An event, in its unit per second, or a metric, in one tick; estimates have an interval.
 
-    mean: float
-    low: float
-    high: float
-    estimated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MetricNow:
-    """A metric in one tick, with a 90 % interval; None where it has no value."""
+    `status` is empty for what was read, and else says why it was not.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     unit: str
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A tick that was just over: `time` since the start in ns, and its events and metrics.
-
-    Events that were not read yet are missing in `events`. `units` has those of events that are
-    no plain counts.
-    """
+    """A tick that was just over: `time` since the start in ns, and its events and metrics."""
 
     time: int
     seconds: float
     tick: int
     set: int
     simulated: bool
-    always: Mapping[str, float]
-    events: Mapping[str, RateNow]
-    metrics: Mapping[str, MetricNow]
-    unread: tuple[str, ...]
-    units: Mapping[str, str]
+    events: Mapping[str, ValueNow]
+    metrics: Mapping[str, ValueNow]
 
 
 @dataclass(frozen=True, slots=True)

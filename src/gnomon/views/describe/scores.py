@@ -1,17 +1,16 @@
-"""How the scores of estimators look: a table for each data set, the ratios, and other scores."""
+"""How the scores of estimators look: a table for each data set, and other scores below it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.estimate.scoring.result import DataSetScore, ModelScore, Scores
-
-    Line = tuple[str, ModelScore]
+    from gnomon.analysis.estimate.scoring.result import DataSetScore, Scores
 
 _LEGEND = (
     "window error: of the totals of rotations, relative. Ratios: to linear scaling, geometric "
@@ -19,14 +18,25 @@ _LEGEND = (
     "90 % interval, on average and 5th percentile over events of files. Calibrated: on second "
     "halves."
 )
-_NUMBERS = (
-    ("window error", "window_error", "%", 3, 0),
-    ("ratio", "window_ratio", "", 3, 0),
-    ("p95", "p95_ratio", "", 3, 4),
-    ("max", "max_ratio", "", 3, 4),
-    ("slice ratio", "slice_ratio", "", 3, 2),
-    ("covered", "coverage90", "%", 3, 0),
-    ("p5", "coverage90_p5", "%", 3, 3),
+_MODELS = (  # heading, field, unit, drop
+    ("sees", "sees", "", 5),
+    ("window error", "window_error", "%", 0),
+    ("ratio", "window_ratio", "", 0),
+    ("p95", "p95_ratio", "", 4),
+    ("max", "max_ratio", "", 4),
+    ("slice ratio", "slice_ratio", "", 2),
+    ("covered", "coverage90", "%", 0),
+    ("p5", "coverage90_p5", "%", 3),
+)
+_TOTALS = (
+    ("totals of runs, error", "error", "%", 0),
+    ("linear scaling's", "scaled_error", "%", 0),
+    ("in 90 % intervals", "coverage90", "%", 0),
+)
+_ORDERS = (
+    ("window error", "window_error", "%", 0),
+    ("of round-robin's", "mean_ratio", "", 0),
+    ("geometric mean", "geometric_ratio", "", 0),
 )
 
 
@@ -40,71 +50,37 @@ def describe(result: Scores) -> Iterator[b.Block]:
 
 
 def _best(name: str, data: DataSetScore) -> str:
-    if not data.models:
+    if not data.best:
         return f"{name}: nothing to score"
-    best = min(data.models, key=lambda model: data.models[model].window_ratio)
-    ratio = units.brief(data.models[best].window_ratio)
-    return f"{name}: {best} errs least, {ratio} of linear scaling"
+    ratio = units.brief(data.models[data.best].window_ratio)
+    return f"{name}: {data.best} errs least, {ratio} of linear scaling"
 
 
 def _data_set(name: str, data: DataSetScore) -> Iterator[b.Block]:
     skipped = f", {data.skipped} too short" if data.skipped else ""
-    error = data.scaling_window_error
-    scaled = f"; window error of linear scaling {units.number(error, '%', digits=3)}"
     counted = f"{name}: {data.files} files{skipped}, {data.events} events of files"
     if not data.models:
         yield b.Text(counted)
         return
-    yield b.Section(counted + (scaled if error is not None else ""))
-    yield b.Table.of(data.models.items(), _columns(), name=name)
-    names = tuple(data.models)
-    ratios = tuple(score.window_ratio for score in data.models.values())
-    yield b.Chart(
-        "Window errors relative to linear scaling, which is what `perf stat` does.",
-        b.Axis("ratio of errors"),
-        b.Axis("", names=names),
-        (b.Layer(b.Kind.BARS, ratios, names, base=1.0),),
+    error = units.number(data.scaling_window_error, "%", digits=3)
+    yield b.Section(f"{counted}; window error of linear scaling {error}")
+    yield _table("model", data.models.items(), _MODELS, name)
+    if data.totals is not None and data.orders is not None:
+        ratio = units.brief(data.prediction_ratio)
+        yield b.Text(f"mean square error of predictions of the next row: {ratio} of hold's")
+        yield _table("", [("", data.totals)], _TOTALS, f"{name} totals")
+        yield _table("reading order", data.orders.items(), _ORDERS, f"{name} orders")
+
+
+def _table(heading: str, lines: Any, columns: tuple[Any, ...], name: str) -> b.Table:
+    first = b.Column(heading, lambda line: line[0]) if heading else None
+    rest = (
+        b.Column(title, partial(_field, field), unit, drop=drop, digits=3)
+        for title, field, unit, drop in columns
     )
-    if data.totals is not None:
-        yield from _others(name, data)
+    return b.Table.of(lines, (first, *rest), name=name)
 
 
-def _columns() -> Iterator[b.Column]:
-    yield b.Column("model", lambda line: line[0])
-    yield b.Column("sees", _sees, drop=5)
-    for heading, field, unit, digits, drop in _NUMBERS:
-        yield b.Column(heading, _getter(field), unit, drop=drop, digits=digits)
-
-
-def _getter(field: str) -> Callable[[Line], float]:
-    return lambda line: float(getattr(line[1], field))
-
-
-def _sees(line: Line) -> str:
-    score = line[1]
-    if score.calibrated:
-        return "calibrated"
-    return "strict" if score.strict else "causal" if score.causal else "all"
-
-
-def _others(name: str, data: DataSetScore) -> Iterator[b.Block]:
-    yield b.Table.of(
-        (data.totals,) if data.totals is not None else (),
-        (
-            b.Column("error of totals of runs", lambda totals: totals.error, "%", digits=3),
-            b.Column("linear scaling's", lambda totals: totals.scaled_error, "%", digits=3),
-            b.Column("in 90 % intervals", lambda totals: totals.coverage90, "%", digits=3),
-            b.Column("prediction to hold's", lambda _: data.prediction_ratio, digits=3, drop=1),
-        ),
-        name=f"{name} totals",
-    )
-    yield b.Table.of(
-        (data.orders or {}).items(),
-        (
-            b.Column("reading order", lambda line: line[0]),
-            b.Column("window error", lambda line: line[1].window_error, "%", digits=3),
-            b.Column("of round-robin's", lambda line: line[1].mean_ratio, digits=3),
-            b.Column("geometric mean", lambda line: line[1].geometric_ratio, digits=3),
-        ),
-        name=f"{name} orders",
-    )
+def _field(field: str, line: tuple[str, object]) -> b.Value:
+    value: b.Value = getattr(line[1], field)
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.views import blocks as b
@@ -21,19 +21,16 @@ def describe(result: Findings) -> Iterator[b.Block]:
         f"{result.title}: {count} quantit{'y' if count == 1 else 'ies'}, {numbers}",
         (f"after {result.document}; seed {result.seed}",),
     )
-    yield b.Table.of(
-        result.rows,
-        (
-            b.Column("id", lambda row: row.id),
-            b.Column("quantity", lambda row: row.quantity, flex=True),
-            b.Column("published", lambda row: row.published, flex=True, digits=5),
-            b.Column("ours", lambda row: row.ours, digits=5),
-            b.Column("tolerance", lambda row: row.tolerance, drop=5),
-            b.Column("verdict", _verdict),
-            b.Column("note", lambda row: row.note, flex=True, drop=5),
-        ),
-        name="rows",
+    columns = (
+        b.Column("id", lambda row: row.id),
+        b.Column("quantity", lambda row: row.quantity, flex=True),
+        b.Column("published", lambda row: row.published, flex=True, digits=5),
+        b.Column("ours", lambda row: row.ours, digits=5),
+        b.Column("tolerance", lambda row: row.tolerance, drop=5),
+        b.Column("verdict", _verdict),
+        b.Column("note", lambda row: row.note, flex=True, drop=5),
     )
+    yield b.Table.of(result.rows, columns, name="rows")
     for each in result.drawings:
         yield from _drawn(each)
 
@@ -54,43 +51,36 @@ def _drawn(drawings: Drawings) -> Iterator[b.Block]:
 
 
 def _surface(surface: Surface) -> b.Fold:
-    corner = f"{surface.y_label} \\ {surface.x_label}"
-    columns = (b.Column(corner), *(b.Column(name) for name in surface.columns))
-    rows = tuple(
-        (b.Cell(name), *map(b.Cell, cells))
-        for name, cells in zip(surface.rows, surface.cells, strict=True)
-    )
+    corner = b.Column(f"{surface.y_label} \\ {surface.x_label}")
+    lines = zip(surface.rows, surface.cells, strict=True)
+    rows = tuple((b.Cell(name), *map(b.Cell, cells)) for name, cells in lines)
+    columns = (corner, *map(b.Column, surface.columns))
     table = b.Table(columns, rows, heat=True, name=surface.title)
     return b.Fold(f"{surface.title}.", (table,))
 
 
 def _curves(curves: Curves) -> b.Chart:
-    layers = []
+    layers: list[b.Layer] = []
     for curve in curves.curves:
-        for points, reported in ((curve.points, False), (curve.published, True)):
-            xs, ys = zip(*points, strict=True) if points else ((), ())
-            if reported and points:
-                name = f"{curve.name}, published"
-                layers.append(b.Layer(b.Kind.DOTS, xs, ys, name, reported=True))
-            elif points:
-                layers.append(b.Layer(b.Kind.LINE, xs, ys, curve.name))
-    doubling = 2 if curves.doubling else 0
-    x, y = b.Axis(curves.x_label, log=doubling), b.Axis(curves.y_label)
-    return b.Chart(f"{curves.title}.", x, y, tuple(layers))
+        layers += _points(b.Kind.LINE, curve.points, curve.name)
+        layers += _points(b.Kind.DOTS, curve.published, f"{curve.name}, published")
+    axis = b.Axis(curves.x_label, log=2 if curves.doubling else 0)
+    return b.Chart(f"{curves.title}.", axis, b.Axis(curves.y_label), tuple(layers))
+
+
+def _points(
+    kind: b.Kind, points: Sequence[tuple[b.Value, b.Value]], name: str
+) -> Iterator[b.Layer]:
+    """Yield points as a layer, if there are any; published ones are dots."""
+    if points:
+        xs, ys = zip(*points, strict=True)
+        yield b.Layer(kind, xs, ys, name, reported=kind is b.Kind.DOTS)
 
 
 def _bars(bars: Bars) -> b.Chart:
-    names = tuple(bar.name for bar in bars.bars)
-    published = [bar for bar in bars.bars if bar.published is not None]
-    layers = [
-        b.Layer(b.Kind.BARS, tuple(bar.ours for bar in bars.bars), names, "ours", base=bars.even),
-        b.Layer(
-            b.Kind.DOTS,
-            tuple(bar.published for bar in published),
-            tuple(bar.name for bar in published),
-            "published",
-            reported=True,
-        ),
-    ]
+    names, ours = (tuple(getattr(bar, field) for bar in bars.bars) for field in ("name", "ours"))
+    known = [(bar.published, bar.name) for bar in bars.bars if bar.published is not None]
+    found = b.Layer(b.Kind.BARS, ours, names, "ours", base=bars.even)
+    layers = (found, *_points(b.Kind.DOTS, known, "published"))
     axis = b.Axis(bars.label, zero=bars.even == 0)
-    return b.Chart(f"{bars.title}.", axis, b.Axis("", names=names), tuple(layers))
+    return b.Chart(f"{bars.title}.", axis, b.Axis("", names=names), layers)

@@ -24,6 +24,13 @@ class ModelScore:
     coverage90: float
     coverage90_p5: float
 
+    @property
+    def sees(self) -> str:
+        """What it may look at to estimate a row."""
+        if self.calibrated:
+            return "calibrated"
+        return "strict" if self.strict else "causal" if self.causal else "all"
+
 
 @dataclass(frozen=True, slots=True)
 class OrderScore:
@@ -59,6 +66,11 @@ class DataSetScore:
     totals: TotalScore | None = None
     prediction_ratio: float | None = None
     orders: Mapping[str, OrderScore] | None = None
+
+    @property
+    def best(self) -> str:
+        """The model whose window errors are least, empty where there is none."""
+        return min(self.models, key=lambda name: self.models[name].window_ratio, default="")
 
 
 @dataclass(frozen=True, slots=True)
