@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _IDENTIFY = "identify"
 _ORDERS = ("chosen", "shuffled", "round-robin")  # named here, so that --help loads no more
-_FOR_RUNS = ("events", "interval", "output", "simulation", "target")
+_FOR_RUNS = ("events", "interval", "output", "on", "preset_profile", "target")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -148,6 +148,7 @@ def _identify(given: argparse.Namespace) -> int:
 
     if given.argv:
         raise UsageError("identify takes recordings: omit the command.")
+    options.refuse_given(given, *_FOR_RUNS[1:], "run", reason="is not for identify.")
     events = options.names(given.events, "-e", "instructions,cycles")
     found = options.call(identify, given, given.recordings[1:], events)
     present.present("estimate", given, found)

@@ -65,6 +65,8 @@ def _study(given: argparse.Namespace) -> int:
     only = options.names(given.only, "--only", "E1,E5")
     with campaign_progress(given) as show:
         found = options.call(study, given, given.name, only, on_progress=show)
+    if found.interrupted:
+        given.html = None  # a page is of all that was asked for
     present.present("lab", given, found)
     return 130 if found.interrupted else 0
 

@@ -4,56 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.views.report.plots import COLOURS, figure, plain_log_axis, style_legend
+from gnomon.views.report.plots import COLOURS, figure, style_legend
 
 if TYPE_CHECKING:
     from bokeh.model import Model
     from bokeh.models import ColumnDataSource
     from bokeh.plotting import figure as BokehFigure  # noqa: N812
 
-    from gnomon.analysis.study.result import Bars, Curves
+    from gnomon.analysis.study.result import Bars
 
 _MOST_LEGEND = 12
-
-
-def draw_curves(picture: Curves) -> Model:
-    """Return a plot with a line for each curve; hollow points are published values."""
-    from bokeh.models import FixedTicker
-
-    plot = figure(
-        picture.x_label,
-        picture.y_label,
-        x_axis_type="log" if picture.doubling else "linear",
-        tooltips=[
-            ("", "$name"),
-            (picture.x_label, "@x{0,0.[000]}"),
-            (picture.y_label, "@y{0,0.[0000]}"),
-        ],
-    )
-    if picture.doubling:
-        plain_log_axis(plot.xaxis)
-        plot.xaxis.ticker = FixedTicker(
-            ticks=sorted({x for c in picture.curves for x, _ in c.points})
-        )
-    for number, curve in enumerate(picture.curves):
-        colour = COLOURS[number % len(COLOURS)]
-        dash = "solid" if number < len(COLOURS) else "dashed"
-        data = _source(curve.points)
-        name = curve.name
-        plot.line(
-            "x", "y", source=data, color=colour, line_width=2, line_dash=dash, name=name,
-            legend_label=name,
-        )  # fmt: skip
-        if len(curve.points) <= _MOST_LEGEND:
-            plot.scatter("x", "y", source=data, color=colour, size=5, name=name, legend_label=name)
-        if curve.published:
-            plot.scatter(
-                "x", "y", source=_source(curve.published), marker="diamond", size=13,
-                line_color=colour, line_width=2, fill_color=None, name=f"{name}, published",
-                legend_label=name,
-            )  # fmt: skip
-    style_legend(plot)
-    return plot
 
 
 def draw_bars(picture: Bars) -> Model:
