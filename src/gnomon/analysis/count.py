@@ -219,7 +219,7 @@ def _suspicious(groups: Sequence[Group], counts: Iterable[EventCount]) -> Iterat
 def _answer(asked: Asked, counts: tuple[EventCount, ...]) -> tuple[EventCount, ...]:
     if not asked.presets:
         return counts
-    from gnomon.analysis.derived import answer
+    from gnomon.analysis.portable import answer
 
     return answer(asked, counts)
 

@@ -1,22 +1,17 @@
-"""Portable events and metrics over what was counted: misses, instructions per cycle, bandwidths."""
+"""Metrics over what was counted: instructions per cycle, miss rates, bandwidths."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gnomon.analysis.summary import CountResult, EventCount, mean, relative_spread
+from gnomon.analysis.summary import CountResult, EventCount
 from gnomon.errors import UsageError
 from gnomon.events.formula import Missing
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, MetricTable, load_metrics
 from gnomon.events.presets import Unavailable, load_presets
-from gnomon.events.syntax import PREFIX, Asked
-from gnomon.recording.contents import Status
-
-if TYPE_CHECKING:
-    from gnomon.events.presets import Available
+from gnomon.events.syntax import PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,49 +92,3 @@ def parse_names(text: str) -> tuple[str, ...] | None:
     for name in names:
         _ = known[name]  # raises an error that suggests the nearest name
     return names
-
-
-def answer(asked: Asked, counts: Sequence[EventCount]) -> tuple[EventCount, ...]:
-    """Return the counts in the order of what was asked for, presets computed."""
-    scopes: dict[str, dict[str, EventCount]] = {}
-    for count in counts:
-        scopes.setdefault(count.scope, {})[_bare(count.event)] = count
-    lines = [
-        _computed(asked.presets[name], found) if name in asked.presets else found.get(_bare(name))
-        for found in scopes.values()
-        for name in asked.order
-    ]
-    return tuple(line for line in lines if line is not None)
-
-
-def _bare(label: str) -> str:
-    """Return a label without the `:u` that a lack of rights may have added."""
-    return label.removesuffix(":u")
-
-
-def _computed(preset: Available, counts: dict[str, EventCount]) -> EventCount | None:
-    operands = [counts[event.name] for event in preset.operands if event.name in counts]
-    if len(operands) < len(preset.operands):
-        return None
-    names = preset.definition.events
-    runs = zip(*(operand.values for operand in operands), strict=True)
-    values = [
-        preset.definition.evaluate(_whole(dict(zip(names, run, strict=True)))) for run in runs
-    ]
-    known = [value for value in values if value is not None]
-    missing = next((operand for operand in operands if operand.value is None), None)
-    scaled = any(operand.status is Status.SCALED for operand in operands)
-    return EventCount(
-        event=preset.name,
-        value=mean(known),
-        unit=operands[0].unit,
-        status=missing.status if missing else Status.SCALED if scaled else Status.COUNTED,
-        running=min((o.running for o in operands if o.running is not None), default=None),
-        scope=operands[0].scope,
-        spread=relative_spread(known) if len(values) > 1 else None,
-        values=tuple(values),
-    )
-
-
-def _whole(inputs: dict[str, float | None]) -> dict[str, int | None]:
-    return {name: None if value is None else round(value) for name, value in inputs.items()}
