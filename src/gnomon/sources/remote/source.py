@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gnomon.errors import GnomonError, NotPermittedError, UsageError
 from gnomon.sources.remote import SOURCE
-from gnomon.sources.remote.probe import (
+from gnomon.sources.remote.channel import (
     PORT,
     VERSION,
     Channel,
