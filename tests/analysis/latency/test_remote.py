@@ -7,7 +7,7 @@ import threading
 from gnomon.analysis.latency.remote import watch_probe
 from gnomon.analysis.latency.result import LatencyResult
 from gnomon.sources.remote.probe import Probe, Simulated
-from gnomon.sources.remote.source import Viewer
+from gnomon.sources.remote.viewer import Viewer
 from gnomon.views.describe.latency import moment
 from gnomon.views.terminal import lines
 

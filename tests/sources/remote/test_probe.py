@@ -37,7 +37,7 @@ from gnomon.sources.remote.probe import (
     load_events,
     open_event,
 )
-from gnomon.sources.remote.source import Viewer, parse_address
+from gnomon.sources.remote.viewer import Viewer, parse_address
 
 from ..helpers import with_kernel
 from ..test_latency import AUXILIARY, INTEL, devices
@@ -201,7 +201,7 @@ def test_a_wrong_token_is_one_clear_sentence() -> None:
 
 def test_another_version_is_one_clear_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as probe:
-        monkeypatch.setattr("gnomon.sources.remote.source.VERSION", 2)
+        monkeypatch.setattr("gnomon.sources.remote.viewer.VERSION", 2)
         with pytest.raises(GnomonError, match=r"speaks version 1 and this gnomon 2.*--print"):
             gathered(viewer(probe.address), 1)
 
