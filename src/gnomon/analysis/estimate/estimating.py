@@ -26,7 +26,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.measure.run import event_infos
 from gnomon.measure.turns import steady, take_turns
 from gnomon.recording.contents import EventInfo
-from gnomon.sources.base import Command, Rotates
+from gnomon.sources.base import Rotates, as_target
 from gnomon.sources.registry import source as chosen_source
 from gnomon.units import parse_duration
 
@@ -399,10 +399,3 @@ def is_recording(subject: object) -> bool:
     """Whether it is an open recording; their class is loaded only where there is one."""
     module = sys.modules.get("gnomon.recording.reader")
     return module is not None and isinstance(subject, module.Recording)
-
-
-def as_target(command: Sequence[str] | Target) -> Target:
-    """Return a command given as words as a target."""
-    if isinstance(command, str):
-        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
-    return Command(tuple(command)) if isinstance(command, Sequence) else command

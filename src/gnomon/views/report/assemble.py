@@ -151,7 +151,7 @@ def _sections_of(recording: Recording) -> tuple[list[Section], list[str]]:
     if has_latencies(recording):
         return _latency_sections(recording)
     if recording.provenance.sets:
-        from gnomon.analysis.estimate import stored_estimates
+        from gnomon.analysis.estimate.recorded import stored_estimates
 
         state = stored_estimates(recording)
         return [_described("Estimates", state)], list(state.warnings)

@@ -153,8 +153,7 @@ def table_lines(block: Table, screen: Screen) -> Iterator[Line]:
     if left:
         yield ((f"{screen.clean('…')} {left:,} more rows: --all shows them", DIM),)
     if dropped:
-        elsewhere = ": see --csv or --html" if screen.widths is None else ""  # not while it is live
-        text = f"… no room for {', '.join(dropped)}{elsewhere}"
+        text = f"… no room for {', '.join(dropped)}: see --csv or --html"
         for line in wrapped(text, screen):
             yield ((line, DIM),)
 
