@@ -298,7 +298,7 @@ def test_an_unfinished_simulation_with_other_options_is_not_resumed(
     _stop_simulation(folder, name, signal.SIGKILL)
     kept = {path: path.read_bytes() for path in _kept(folder)[0].iterdir()}
     changed = [now if word == before else word for word in words]
-    done = as_program(changed[0], "--resume", *changed[1:], *program)
+    done = as_program(*changed, "--resume", *program)
     assert done.code == 2, done.err
     assert why in done.err
     assert one_sentence(done.err)

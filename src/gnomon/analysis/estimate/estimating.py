@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
 from gnomon.analysis.estimate.models import find_model, with_parameters
-from gnomon.analysis.estimate.result import Estimates, Now, Readings, State, ValueNow
+from gnomon.analysis.estimate.result import Estimates, Now, Readings, State, ValueNow, rate_unit
 from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.errors import NotSupportedError, UsageError
@@ -69,9 +69,8 @@ class Moment:
 
         def value(name: str, mean: float, low: float, high: float, status: str) -> ValueNow:
             info = infos.get(name, EventInfo(name))
-            unit = "CPUs" if info.unit == "ns" else f"{info.unit}/s"
-            factor = info.scale / tick.seconds
-            return ValueNow(mean * factor, low * factor, high * factor, unit, status)
+            rates = [each * info.scale / tick.seconds for each in (mean, low, high)]
+            return ValueNow(rates[0], rates[1], rates[2], rate_unit(info.unit), status)
 
         events = {
             name: value(name, count, count, count, "")

@@ -108,6 +108,11 @@ class Totals:
     high: Array
 
 
+def rate_unit(unit: str) -> str:
+    """Return the unit of rates of an event: time on a CPU per time is a number of CPUs."""
+    return "CPUs" if unit == "ns" else f"{unit}/s"
+
+
 @dataclass(frozen=True, slots=True)
 class EventState:
     """One event over a run, in `unit`: its total with a 90 % interval, and its mean rate, per s.
@@ -129,6 +134,18 @@ class EventState:
     def estimated(self) -> bool:
         """Whether there are ticks in which it was not read."""
         return self.read < 1
+
+    @property
+    def status(self) -> str:
+        """Empty for what was read in every tick, and else why that cannot be said."""
+        if self.total is None:
+            return "never read"
+        return "estimated" if self.estimated else ""
+
+    @property
+    def rate_unit(self) -> str:
+        """The unit of its rate: time on a CPU per time is a number of CPUs."""
+        return rate_unit(self.unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,7 +35,7 @@ def describe(result: State) -> Iterator[b.Block]:
         b.Column("event", lambda line: line.event),
         b.Column("total", _total, interval=_INTERVAL),
         b.Column("read", lambda line: line.read, "%", drop=3),
-        b.Column("rate", lambda line: b.Cell(line.rate, _per_second(line), status=_status(line))),
+        b.Column("rate", lambda line: b.Cell(line.rate, line.rate_unit, status=line.status)),
         b.Column("over time", lambda line: _over_time(result, line), drop=4),
         b.Column("what it counts", lambda line: line.description, flex=True, drop=6),
     )
@@ -74,19 +74,9 @@ def _lines(result: State) -> Iterator[str]:
         yield f"estimating and recording took {units.number(result.cost, '%')} of one CPU"
 
 
-def _status(line: EventState) -> str:
-    if line.total is None:
-        return "never read"
-    return "estimated" if line.estimated else ""
-
-
 def _total(line: EventState) -> b.Cell:
     ends = (line.low, line.high) if line.estimated else (None, None)
-    return b.Cell(line.total, line.unit, *ends, _status(line))
-
-
-def _per_second(line: EventState) -> str:
-    return "CPUs" if line.unit == "ns" else f"{line.unit}/s"
+    return b.Cell(line.total, line.unit, *ends, line.status)
 
 
 def _over_time(result: State, line: EventState) -> b.Cell:
@@ -113,7 +103,7 @@ def _chart(line: EventState, times: tuple[float, ...], course: Course) -> b.Char
     return b.Chart(
         f"{line.event}: the estimate with its 90 % interval, and what was read.",
         b.Axis("time", "ns", zero=True),
-        b.Axis(line.event, _per_second(line), zero=True, high=top),
+        b.Axis(line.event, line.rate_unit, zero=True, high=top),
         (
             b.Layer(b.Kind.BAND, times, (), _INTERVAL, lows, highs),
             b.Layer(b.Kind.LINE, times, rates, "estimate"),
