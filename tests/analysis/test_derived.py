@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
 from gnomon.analysis.derived import derive, parse_names
 from gnomon.analysis.portable import answer
+
 from gnomon.analysis.summary import CountResult, summarise
 from gnomon.errors import UsageError
 from gnomon.events.event import Event, Kind

@@ -100,7 +100,7 @@ def test_events_of_a_machine_beside_the_hosts_carry_its_name(gnomon: Run, tmp_pa
         (("survey", "--html", "missing/report.html", "--", "true"), "make it first"),
         (("survey", "-r", "0", "--", "true"), "--repeat must be at least 1"),
         (("report", "missing"), "missing"),
-        (("serve", "missing"), "missing"),
+        (("report", "--serve", "missing"), "missing"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 
+from gnomon.views.overview import print_course, print_provenance, provenance_as_json
+
 from gnomon.analysis.series import Course, Series
 from gnomon.analysis.summary import CountResult
 from gnomon.recording.contents import EventInfo, Provenance, RunInfo
-from gnomon.views.overview import print_course, print_provenance, provenance_as_json
 
 ORIGIN = Provenance(
     "perf",

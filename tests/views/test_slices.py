@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 
-from gnomon.recording.contents import Reading, Status
 from gnomon.views.slices import SlicePrinter
+
+from gnomon.recording.contents import Reading, Status
 
 MS = 10**6
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -113,29 +113,42 @@ def write(result: Result, stream: TextIO, screen: Screen) -> None:
     stream.writelines(f"{line}\n" for line in lines(shown, screen))
 
 
-def page(*results: Result, title: str = "") -> str:
-    """Return a page of one result, or of several below each other."""
+def page(
+    *results: Result, title: str = "", names: Sequence[str] = (), following: bool = False
+) -> str:
+    """Return a page of one result, or of several below each other, each under its name.
+
+    A page that is `following` asks the server that it came from whether there is something new.
+    """
     from gnomon.views.html import render
 
-    told = [(_with_machines(each), each.warnings, provenance(each)) for each in results]
-    return render(told, title=title)
+    called = itertools.chain(names, itertools.repeat(""))
+    told = [
+        (_with_machines(each, name), each.warnings, provenance(each))
+        for each, name in zip(results, called, strict=False)
+    ]
+    return render(told, title=title, following=following)
 
 
-def _with_machines(result: Result) -> list[Block]:
+def _with_machines(result: Result, name: str) -> list[Block]:
     """Return the blocks of a result, and its simulated machines where these show no graph."""
     from gnomon.views.describe.topology import machines_of
 
     found = [*blocks(result)]
+    if name and found and isinstance(found[0], Headline):
+        found[0] = replace(found[0], title=f"{name}: {found[0].title}")
     if not any(isinstance(block, Graph) for block in found):
         found += machines_of(origin for _, origin in result.provenances())
     return found
 
 
-def write_page(path: str | Path, *results: Result, title: str = "") -> None:
+def write_page(
+    path: str | Path, *results: Result, title: str = "", names: Sequence[str] = ()
+) -> None:
     """Write a page in place of what may be there, as a whole or not at all."""
     from gnomon.recording.files import replacing_text, write_error
 
-    text = page(*results, title=title)
+    text = page(*results, title=title, names=names)
     try:
         with replacing_text(Path(path)) as stream:
             stream.write(text)
