@@ -25,14 +25,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.count import count
 from gnomon.cli import options, present
-from gnomon.cli.campaigns import campaign_progress
 from gnomon.units import parse_duration
 
 if TYPE_CHECKING:
+    from gnomon.measure.campaign import OnProgress
     from gnomon.measure.run import Sink
 
 
@@ -57,8 +58,7 @@ def run(given: argparse.Namespace) -> int:
     """Count, show, and return the program's exit status."""
     present.check(given)
     target = options.target(given)
-    several = given.repeat > 1
-    with campaign_progress(given, bar=several and not given.interval) as show:
+    with _progress(given) as show:
         result = options.call(
             count,
             given,
@@ -77,6 +77,15 @@ def run(given: argparse.Namespace) -> int:
     if result.nothing_counted:
         return 1
     return result.exit_status or (130 if result.interrupted else 0)
+
+
+def _progress(given: argparse.Namespace) -> AbstractContextManager[OnProgress | None]:
+    """Return what tells how far a campaign is; a single run has nothing to tell."""
+    if given.repeat == 1 and not given.warmup and not given.resume:
+        return nullcontext()
+    from gnomon.cli.campaigns import campaign_progress
+
+    return campaign_progress(given, bar=given.repeat > 1 and not given.interval)
 
 
 def _live(given: argparse.Namespace) -> Sink | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gnomon.cli import options, present
+from gnomon.cli import present  # and no more: a saved result is shown at once
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon show`."""
     parser.add_argument("file", metavar="FILE", help="a .gnomon folder, or JSON")
     parser.add_argument("--readings", action="store_true", help="totals and course, of any kind")
-    options.add(parser, "events", "run", events="only these, separated by commas")
+    parser.add_argument("-e", "--events", metavar="EVENTS", help="only these, separated by commas")
+    parser.add_argument("--run", metavar="N", type=int, help="only this run")
     parser.add_argument("--per-scope", action="store_true", help="a line for each CPU or thread")
     parser.add_argument("--salvage", action="store_true", help="skip damaged files")
-    options.add(parser, "overwrite", "looks")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
+    present.add_options(parser)
 
 
 def run(given: argparse.Namespace) -> int:
