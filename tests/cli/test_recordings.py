@@ -11,7 +11,7 @@ import pytest
 
 from gnomon.recording import Recording
 
-from .running import ENVELOPE, ROW, Run
+from .running import ENVELOPE, ROW, Run, one_sentence
 
 PERF_CSV = """\
 # started on Mon Nov 16 10:00:00 2026
@@ -181,3 +181,25 @@ def test_papi_output_becomes_a_recording(gnomon: Run, folder: Path) -> None:
     rows = {row["event"]: row for row in shown}
     assert rows["PAPI_TOT_INS"]["value"] == 42
     assert rows["PAPI_TOT_INS"]["scope"] == "region/solve/thread/0"
+
+
+def test_a_dash_reads_the_standard_input(
+    gnomon: Run, recording: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = gnomon("convert", "run.gnomon", "-", "--to", "jsonl").out
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    outcome = gnomon("convert", "-", "back.gnomon")
+    assert outcome.code == 0
+    with Recording.open(recording) as ours, Recording.open(folder / "back.gnomon") as back:
+        assert list(ours.readings()) == list(back.readings())
+
+
+def test_nothing_on_the_standard_input_is_said_in_a_sentence(
+    gnomon: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    outcome = gnomon("convert", "-", "back.gnomon")
+    assert outcome.code == 1
+    assert one_sentence(outcome.err)
+    assert "standard input" in outcome.err
+    assert not (folder / "back.gnomon").exists()

@@ -80,7 +80,7 @@ def test_a_report_has_the_estimates(gnomon: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("record", "-e", "page-faults"), "nothing to count"),
+        (("record", "-e", "page-faults"), "nothing to measure"),
         (("record", *LAPTOP, "--weight", "branches", *WORK), "'branches' is no weight"),
         (("record", *LAPTOP, "--weight", "cycles=2", *WORK), "'cycles' takes no turns"),
         (("record", *LAPTOP, "--model", "oracle", *WORK), "'oracle' is not a model"),

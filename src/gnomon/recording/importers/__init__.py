@@ -63,8 +63,9 @@ def import_file(path: str | os.PathLike[str], format: str | None = None) -> Impo
             if data.readings:
                 return data
     tried = f"as {format}" if format else f"in any of the formats {', '.join(FORMATS)}"
+    what = "the standard input" if read_input else f"'{path}'"
     raise RecordingError(
-        f"'{path}' holds no reading that could be understood {tried}: check that it is the "
+        f"{what} holds no reading that could be understood {tried}: check that it is the "
         "output of such a tool" + (" and of this format." if format else ".")
     )
 
