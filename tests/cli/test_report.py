@@ -155,3 +155,9 @@ def test_pages_need_neither_bokeh_nor_templates(tmp_path: Path) -> None:
         "sys.exit(any(m.partition('.')[0] in ('bokeh', 'jinja2', 'scipy') for m in sys.modules))"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.html")], check=True, timeout=60)
+
+
+def test_what_is_simulated_says_so_before_its_name(tmp_path: Path) -> None:
+    page = tmp_path / "two.html"
+    gn.report([OLD / "survey-one-run.gnomon", OLD / "count.gnomon"], page)
+    assert "SIMULATED" in page.read_text().partition("survey-one-run.gnomon: ")[0][-200:]

@@ -141,7 +141,7 @@ def test_a_report_of_two_surveys_compares_them(gnomon: Run, tmp_path: Path) -> N
     html = tmp_path / "r.html"
     done = gnomon("report", a, b, "-o", str(html), "--json")
     assert done.json["results"]["results"] == ["compare", "survey", "survey"]
-    assert "a.gnomon: true: " in html.read_text(encoding="utf-8")
+    assert "a: true: " in html.read_text(encoding="utf-8")
 
 
 def test_recordings_of_different_machines_are_told_apart(gnomon: Run, tmp_path: Path) -> None:

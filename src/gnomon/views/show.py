@@ -22,10 +22,12 @@ _LABEL = "SIMULATED"
 _PARTLY = "SIMULATED in part: what comes from where is said below"
 
 
-def blocks(result: Result) -> Iterator[Block]:
-    """Yield what a result is shown as; its first line says when it is simulated."""
+def blocks(result: Result, name: str = "") -> Iterator[Block]:
+    """Yield what a result is shown as; its first line says when it is simulated, and its name."""
     found = describer(result.kind)(result)
     first = next(found, None)
+    if name and isinstance(first, Headline):
+        first = replace(first, title=f"{name}: {first.title}")
     simulated = result.simulated
     if simulated is not Simulated.NO:
         if not isinstance(first, Headline):
@@ -134,9 +136,7 @@ def _with_machines(result: Result, name: str) -> list[Block]:
     """Return the blocks of a result, and its simulated machines where these show no graph."""
     from gnomon.views.describe.topology import machines_of
 
-    found = [*blocks(result)]
-    if name and found and isinstance(found[0], Headline):
-        found[0] = replace(found[0], title=f"{name}: {found[0].title}")
+    found = [*blocks(result, name)]
     if not any(isinstance(block, Graph) for block in found):
         found += machines_of(origin for _, origin in result.provenances())
     return found

@@ -25,12 +25,14 @@ class ReportPage:
     @classmethod
     def of(cls, files: Sequence[str | os.PathLike[str]]) -> ReportPage:
         """Return the page of files: recordings of any kind, and results saved as JSON."""
+        short = len({Path(path).name for path in files}) == len(files)
         results: list[Result] = []
         names: list[str] = []
         for path in files:
             found = results_in(path)
             results += found
-            names += [Path(path).name if len(files) > 1 else ""] * len(found)
+            name = Path(path).name if short else os.fspath(path)
+            names += [name if len(files) > 1 else ""] * len(found)
         if len(files) == 2 and not any(map(is_result, files)):
             try:
                 results.insert(0, _comparison(*files))
