@@ -40,6 +40,7 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "count": "gnomon.analysis.count.result",
     "latency": "gnomon.analysis.latency.result",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
@@ -51,6 +52,7 @@ KINDS: dict[str, str] = {
     "messages-timeline": "gnomon.messaging.timeline",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
+    "recording": "gnomon.analysis.recorded.result",
     "scale": "gnomon.analysis.scaling.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
