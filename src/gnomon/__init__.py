@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor import advise
     from gnomon.analysis.memory import memory
     from gnomon.analysis.phases import PhaseSeries, phases
+    from gnomon.analysis.recorded import report
     from gnomon.analysis.scaling import scale, scale_models
     from gnomon.analysis.survey import survey
     from gnomon.errors import GnomonError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gnomon.instrument.profile import PythonProfile, profile
     from gnomon.instrument.regions import region
     from gnomon.recording import Recording, RecordingWriter
+    from gnomon.recording.converting import convert
     from gnomon.sources.base import Command, Cpus, Process, Thread
     from gnomon.sources.registry import source
     from gnomon.views.show import show
@@ -53,6 +55,7 @@ _HOMES = {
     "Thread": "gnomon.sources.base",
     "advise": "gnomon.analysis.locality.advisor",
     "compare": "gnomon.analysis.compare",
+    "convert": "gnomon.recording.converting",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
     "estimate": "gnomon.analysis.estimate",
@@ -65,6 +68,7 @@ _HOMES = {
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "report": "gnomon.analysis.recorded",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
@@ -92,6 +96,7 @@ __all__ = [
     "Thread",
     "advise",
     "compare",
+    "convert",
     "count",
     "diagnose",
     "estimate",
@@ -104,6 +109,7 @@ __all__ = [
     "phases",
     "profile",
     "region",
+    "report",
     "scale",
     "scale_models",
     "show",

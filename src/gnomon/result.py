@@ -40,6 +40,7 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "count": "gnomon.analysis.count.result",
     "estimate": "gnomon.analysis.estimate.result",
     "identification": "gnomon.analysis.estimate.result",
     "latency": "gnomon.analysis.latency.result",
@@ -53,6 +54,7 @@ KINDS: dict[str, str] = {
     "messages-timeline": "gnomon.messaging.timeline",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
+    "recording": "gnomon.analysis.recorded.result",
     "scale": "gnomon.analysis.scaling.result",
     "scores": "gnomon.analysis.estimate.scoring.result",
     "studies": "gnomon.analysis.study.result",

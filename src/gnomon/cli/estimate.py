@@ -91,28 +91,16 @@ def run(given: argparse.Namespace) -> int:
     source = options.chosen_source(given)
     if given.watch:
         return _watch(given, weights=weights, on=source)
+    from gnomon.analysis.count.counting import free_recording
     from gnomon.analysis.estimate.estimating import estimate
 
     target = options.target(given)
-    output = options.with_ending(given.output or _free_name(given))
+    output = options.with_ending(given.output or free_recording(target))
     state = options.call(estimate, given, target, weights=weights, on=source, output=output)
     present.present(
         "estimate", given, state, f"recorded; `gnomon estimate {output}` shows it again"
     )
     return _exit_code(state)
-
-
-def _free_name(given: argparse.Namespace) -> str:
-    """Return a name after what is measured that no recording has yet."""
-    import itertools
-    from pathlib import Path
-
-    stem = f"process-{given.pid}" if given.pid is not None else "cpus"
-    if given.argv:
-        # A workload of a simulated machine is written workload:NAME.
-        stem = Path(given.argv[0]).name.rpartition(":")[2] or "run"
-    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
-    return next(name for name in names if not Path(options.with_ending(name)).exists())
 
 
 def _watch(given: argparse.Namespace, **more: object) -> int:

@@ -298,7 +298,7 @@ def _calibrating(
         if not found:
             raise UsageError(
                 f"'{name}' cannot calibrate: it has totals, but no ticks to learn from; "
-                "record it over time, as `gnomon record` does."
+                "record it over time, as `gnomon count -i` does."
             )
 
 
