@@ -41,7 +41,7 @@ _GROUPS = {
         "links": "show the links between nodes, load them, and experiment on them",
     },
     "messages": {
-        "notify": "measure, simulate and predict what being told of a message costs",
+        "messages": "measure, simulate and predict what messages cost",
     },
     "recordings": {
         "show": "show a recording",
@@ -58,7 +58,9 @@ _GROUPS = {
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 # What commands were called before, and what does the same now: an old name answers with the new.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "notify": "messages",
+}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

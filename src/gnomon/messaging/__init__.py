@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         efficiency,
         response_bytes,
     )
+    from gnomon.messaging.result import Timeline
     from gnomon.messaging.simulator import (
         Cluster,
         Layout,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
         simulate,
     )
     from gnomon.messaging.simulator.programs import all_to_all, dirt, key_value, ping_pong
-    from gnomon.messaging.timeline import Timeline
     from gnomon.messaging.uln import (
         KERNEL_NIC,
         MEMORY_BASE,
@@ -206,7 +206,7 @@ __getattr__, __dir__ = lazy_names(
         "Style": "uln.ping_pongs",
         "Thread": "uln",
         "TimeLimitError": "uln",
-        "Timeline": "timeline",
+        "Timeline": "result",
         "ULN": "uln",
         "USER_LEVEL_NIC": "uln",
         "Unshared": "cluster_model",

@@ -8,14 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gnomon.analysis.messages import measured_ways, predict_with
 from gnomon.analysis.messages.conditions import places, watching
 from gnomon.analysis.messages.costs import bench_of_rows, message_costs
 from gnomon.analysis.messages.interference import Costs, break_even_of, pays, recommend
 from gnomon.analysis.messages.interference import _rows as rows_of
-from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime, Row, Timing
+from gnomon.analysis.messages.result import (
+    Application,
+    Bench,
+    Beside,
+    Bins,
+    LeftOut,
+    Regime,
+    Row,
+    Timing,
+)
 from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
-from gnomon.analysis.prediction import measured_ways, predict_with
-from gnomon.analysis.prediction.result import Application
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging import Quantity
 from gnomon.messaging.host import Histogram

@@ -358,7 +358,7 @@ def test_both_simulators_agree_on_what_a_message_costs() -> None:
 
 def test_traces_become_timelines() -> None:
     """With a band for every message whose whole way was traced."""
-    from gnomon.messaging.simulator.comparison import timeline_of
+    from gnomon.analysis.messages.simulation import timeline_of
 
     cluster = Cluster(latency=300, per_byte=1, delivery=41, send_overhead=26)
     run = simulate(cluster, ping_pong(rounds=2), trace_limit=7)

@@ -20,6 +20,23 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 Places = dict[Regime, tuple[int, int]]
 
 
+def listed(given: str | Sequence[str] | None, what: str) -> list[str] | None:
+    """Return the words of a list, which may be a text with commas; None is None."""
+    if given is None or not isinstance(given, str):
+        return None if given is None else list(given)
+    words = [word.strip() for word in given.split(",") if word.strip()]
+    if not words:
+        raise UsageError(f"{what} is empty: name something, or omit it.")
+    return words
+
+
+def listed_cpus(given: str | Sequence[int] | None) -> list[int] | None:
+    """Return CPUs in the order in which they are named, as in `2,0-1`."""
+    if given is None or not isinstance(given, str):
+        return None if given is None else list(given)
+    return [cpu for word in listed(given, "cpus") or () for cpu in parse_cpu_list(word)]
+
+
 def allowed_cpus() -> tuple[int, ...]:
     """Return the CPUs that this process may use."""
     return tuple(sorted(os.sched_getaffinity(0)))

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from gnomon.analysis.messages.conditions import (
     allowed_cpus,
     check_cpus,
+    listed,
+    listed_cpus,
     siblings_of,
     usable_mechanisms,
     watching,
@@ -102,9 +104,9 @@ def _blocker(names: Sequence[str]) -> str | None:
 
 def interfere(
     *,
-    mechanisms: Sequence[str] | None = None,
-    pauses: Sequence[str] = PAUSES,
-    cpus: Sequence[int] | None = None,
+    mechanisms: str | Sequence[str] | None = None,
+    pauses: str | Sequence[str] = PAUSES,
+    cpus: str | Sequence[int] | None = None,
     threads: int | None = None,
     duration: str = DURATION,
     rounds: int = ROUNDS,
@@ -114,15 +116,16 @@ def interfere(
     """Measure compute lost and latency gained for each way in which a communicator waits.
 
     Messages come from the first of `cpus`; the others are the node. `threads` compute there,
-    one a CPU unless told otherwise. `pauses` lie between an answer and the next message.
+    one a CPU unless told otherwise. `pauses` lie between an answer and the next message. Each list
+    may be a text with commas.
     """
-    ways, left_out = usable_mechanisms(WAYS if mechanisms is None else mechanisms)
-    gaps = sorted({parse_duration(text, "pause") for text in pauses})
+    ways, left_out = usable_mechanisms(listed(mechanisms, "mechanisms") or WAYS)
+    gaps = sorted({parse_duration(text, "pause") for text in listed(pauses, "pauses") or ()})
     if not gaps:
         raise UsageError("no pause between messages given: name one, as in 100us.")
     if not _LEAST_ROUNDS <= rounds <= 1000:
         raise UsageError(f"{rounds} rounds give no interval: take {_LEAST_ROUNDS} to 1000.")
-    client, node = _node(cpus)
+    client, node = _node(listed_cpus(cpus))
     if threads is not None and not 1 <= threads <= 64:
         raise UsageError(f"{threads} computing threads cannot be had: take 1 to 64.")
     compute = tuple(node[i % len(node)] for i in range(threads or len(node)))
@@ -167,7 +170,7 @@ def interfere(
         shares,
         rounds,
         tuple(left_out),
-        provenance=provenance_here("notify interfere"),
+        provenance=provenance_here("messages interfere"),
         warnings=tuple(warnings),
     )
 

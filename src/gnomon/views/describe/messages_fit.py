@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.prediction.result import Law
+from gnomon.analysis.messages.result import Law
 from gnomon.views.blocks import (
     Axis,
     Block,
@@ -22,7 +22,7 @@ from gnomon.views.blocks import (
 )
 
 if TYPE_CHECKING:
-    from gnomon.analysis.prediction.result import Fit
+    from gnomon.analysis.messages.result import Fit
 
 
 def describe(fit: Fit) -> Iterator[Block]:

@@ -22,7 +22,7 @@ from gnomon.views.blocks import (
 )
 
 if TYPE_CHECKING:
-    from gnomon.analysis.prediction.result import Predicted, Prediction
+    from gnomon.analysis.messages.result import Predicted, Prediction
     from gnomon.messaging import Quantity
 
 _GAIN = "times as fast at user level"
