@@ -129,8 +129,7 @@ def _bench(given: argparse.Namespace) -> _Shown:
         return options.call(bench_of, given, given.recorded), ""
     with _progress("messages") as on_step:
         result = options.call(bench, given, on_step=on_step)
-    output = options.with_ending(given.output) if given.output is not None else ""
-    return result, f"\nrecorded in {output}" if output else ""
+    return result, f"\nrecorded in {options.with_ending(given.output)}" if given.output else ""
 
 
 # ---- interfere ------------------------------------------------------------------------------
@@ -138,11 +137,7 @@ def _bench(given: argparse.Namespace) -> _Shown:
 
 def _interfere_options(parser: argparse.ArgumentParser) -> None:
     _host_options(parser, "12s")
-    parser.add_argument(
-        "--pauses",
-        metavar="LIST",
-        help="between an answer and the next message (10us,100us,1ms)",
-    )
+    parser.add_argument("--pauses", metavar="LIST", help="before the next message (10us,100us,1ms)")
     parser.add_argument(
         "--threads", metavar="N", type=int, help="that compute (one per CPU but the client's)"
     )
@@ -320,23 +315,15 @@ def _dirt(given: argparse.Namespace) -> _Shown:
 
     with _progress("drawing") as on_progress:
         result = options.call(dirt, given, on_progress=on_progress)
-    return result, f"\npicture in {given.output}" if given.output is not None else ""
+    return result, f"\npicture in {given.output}" if given.output else ""
 
 
 _Options = Callable[[argparse.ArgumentParser], None]
 _Word = Callable[[argparse.Namespace], _Shown]
 _WORDS: dict[str, tuple[str, _Options, _Word]] = {
     "bench": ("time messages on this host by every mechanism", _bench_options, _bench),
-    "interfere": (
-        "measure what a waiting communicator takes from compute",
-        _interfere_options,
-        _interfere,
-    ),
-    "predict": (
-        "predict what user-level notification would bring an application",
-        _predict_options,
-        _predict,
-    ),
+    "interfere": ("measure what waiting takes from compute", _interfere_options, _interfere),
+    "predict": ("predict what user-level notification would bring", _predict_options, _predict),
     "fit": ("fit laws of the model to measurements of your own", _fit_options, _fit),
     "simulate": ("run a message program on simulated clusters", _simulate_options, _simulate),
     "dirt": ("draw with a ray tracer that measures its own messages", _dirt_options, _dirt),

@@ -13,21 +13,13 @@ from gnomon.analysis.messages.conditions import places, watching
 from gnomon.analysis.messages.costs import bench_of_rows, message_costs
 from gnomon.analysis.messages.interference import Costs, break_even_of, pays, recommend
 from gnomon.analysis.messages.interference import _rows as rows_of
-from gnomon.analysis.messages.result import (
-    Application,
-    Bench,
-    Beside,
-    Bins,
-    LeftOut,
-    Regime,
-    Row,
-    Timing,
-)
+from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime, Row, Timing
 from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging import Quantity
 from gnomon.messaging.host import Histogram
 from gnomon.messaging.host import Interference as Round
+from gnomon.messaging.result import Application
 from gnomon.views.describe.messages_bench import _steps
 from gnomon.views.show import blocks
 from gnomon.views.terminal import lines

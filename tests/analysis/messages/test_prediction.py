@@ -15,9 +15,9 @@ from gnomon.analysis.messages import (
     read_application,
 )
 from gnomon.analysis.messages.prediction import solve_for
-from gnomon.analysis.messages.result import Sharing
 from gnomon.errors import UsageError
 from gnomon.messaging import Quantity
+from gnomon.messaging.result import Sharing
 
 EXACT = Quantity.exactly
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.analysis.messages.result import (
+from gnomon.messaging.result import (
     Application,
     NetworkLink,
     Predicted,

@@ -30,22 +30,19 @@ if TYPE_CHECKING:
     )
     from gnomon.analysis.messages.recorded import bench_of
     from gnomon.analysis.messages.result import (
-        Application,
         Bench,
         Beside,
-        Fit,
         Interference,
         LeftOut,
         Order,
         Pays,
-        Predicted,
-        Prediction,
         Regime,
         Row,
         Timing,
     )
     from gnomon.analysis.messages.simulation import programs, simulate
     from gnomon.analysis.messages.ways import MeasuredWays, Way, measured_ways, user_level
+    from gnomon.messaging.result import Application, Fit, Predicted, Prediction
 
 __all__ = [
     "Application",
@@ -89,17 +86,16 @@ __all__ = [
 ]
 
 _NAMES = {
-    "application": "read_application",
+    "application": "Application read_application",
     "costs": "MessageCosts message_costs",
     "interference": "interfere",
     "measure": "bench",
-    "prediction": "fit predict predict_with",
+    "prediction": "Fit Predicted Prediction fit predict predict_with",
     "raytracer.result": "DirtError DirtResult DirtRun Settings",
     "raytracer.supervisor": "render write_png",
     "raytracer.sweeps": "compare_wakes dirt sweep_bricks sweep_misses",
     "recorded": "bench_of",
-    "result": "Application Bench Beside Fit Interference LeftOut Order Pays Predicted Prediction "
-    "Regime Row Timing",
+    "result": "Bench Beside Interference LeftOut Order Pays Regime Row Timing",
     "simulation": "programs simulate",
     "ways": "MeasuredWays Way measured_ways user_level",
 }

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.messages.result import Application, NetworkLink, Sharing
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import Section, read_definitions
 from gnomon.messaging.cluster_model import Saturation, SpeedLaw, Unshared
+from gnomon.messaging.result import Application, NetworkLink, Sharing
 from gnomon.result import Quantity
 from gnomon.units import parse_duration, parse_size
 

@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.messages.application import read_application, speeds_of
 from gnomon.analysis.messages.recorded import bench_of
-from gnomon.analysis.messages.result import (
-    Application,
-    Bench,
-    Fit,
-    Law,
-    Point,
-    Predicted,
-    Prediction,
-    Slowdowns,
-)
+from gnomon.analysis.messages.result import Bench
 from gnomon.analysis.messages.ways import Way, measured_ways, user_level
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
 from gnomon.messaging.cluster_model import Exchange, Solution, solve
 from gnomon.messaging.fitting import fit_imbalance, fit_misses, fit_saturation, read_columns
+from gnomon.messaging.result import Application, Fit, Law, Point, Predicted, Prediction, Slowdowns
 from gnomon.result import Quantity
 from gnomon.units import format_bytes
 

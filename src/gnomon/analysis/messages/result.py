@@ -1,7 +1,8 @@
-"""What is found of messages: costs and fits, compute beside communicators, predictions, laws."""
+"""What the measurements of messages find: times, costs, fits over sizes, and what was left out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,19 @@ class Bins:
     high: tuple[float, ...]
     counts: tuple[int, ...]
 
+    def steps(self) -> tuple[tuple[float, ...], tuple[int, ...]]:
+        """Return edges, and how many times lie from each to the next: none between bins."""
+        points: list[tuple[float, int]] = []
+        end = None
+        for low, high, count in zip(self.low, self.high, self.counts, strict=True):
+            if end is None or low > end:
+                points += [(each, 0) for each in (end, low) if each is not None]
+            points.append((low, count))
+            end = high
+        if end is not None:
+            points.append((end, 0))
+        return tuple(edge for edge, _ in points), tuple(count for _, count in points)
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -46,6 +60,11 @@ class Timing:
     p999: float | None
     mean: float
     histogram: Bins
+
+    @property
+    def tail(self) -> float:
+        """The highest percentile that is known."""
+        return self.p999 or self.p99 or self.p90 or self.p50.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +175,20 @@ class Segment:
     startup: Quantity
     per_byte: Quantity
 
+    @property
+    def bandwidth(self) -> Quantity | None:
+        """Bytes per second, without an upper end where bytes may take no time; None for any."""
+        slope = self.per_byte
+        if slope.value <= 0:
+            return None
+        high = 1e9 / slope.low if slope.low > 0 else math.inf
+        return Quantity(1e9 / slope.value, 1e9 / slope.high, high)
+
+    def time(self, size: int) -> float | None:
+        """Return what a message of a size takes by the law, where that is a time."""
+        time = self.startup.value + self.per_byte.value * size
+        return time if time > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Hockney:
@@ -221,6 +254,14 @@ class Curve:
     plogp: PLogP | None
     passes: Passes
 
+    def fitted(self) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
+        """Return sizes and the times that Hockney's law gives them, None between its pieces."""
+        points: list[tuple[float | None, float | None]] = []
+        for part in self.hockney.segments:
+            inside = [s for s in self.sizes if s > 0 and part.smallest <= s <= part.largest]
+            points += [*((float(size), part.time(size)) for size in inside), (None, None)]
+        return tuple(size for size, _ in points), tuple(time for _, time in points)
+
 
 @dataclass(frozen=True, slots=True)
 class Bench(Result):
@@ -251,6 +292,17 @@ class Bench(Result):
     def regimes(self) -> tuple[Regime, ...]:
         """The regimes that were measured."""
         return tuple(r for r in Regime if any(row.regime is r for row in self.rows))
+
+    def ranked(self, regime: Regime) -> tuple[Row, ...]:
+        """Return the rows of a regime, the fastest round trip first."""
+        rows = (row for row in self.rows if row.regime is regime)
+        return tuple(sorted(rows, key=lambda row: row.round_trip.p50.value))
+
+    @property
+    def samples(self) -> int:
+        """How many times were taken in all."""
+        kinds = ((r.round_trips, r.sends, r.receives, r.gaps) for r in self.rows)
+        return sum(timing.samples for row in kinds for some in row for timing in some)
 
 
 class Pays(StrEnum):
@@ -304,159 +356,14 @@ class Interference(Result):
         """The pauses between messages, shortest first."""
         return tuple(sorted({row.pause for row in self.rows}))
 
+    @property
+    def ways(self) -> dict[str, list[Beside]]:
+        """The rows of each way of waiting."""
+        found: dict[str, list[Beside]] = {}
+        for row in self.rows:
+            found.setdefault(row.mechanism, []).append(row)
+        return found
+
     def at(self, pause: int) -> tuple[Beside, ...]:
         """Return the rows of one pause."""
         return tuple(row for row in self.rows if row.pause == pause)
-
-
-# ---- what the model answers ---------------------------------------------------------------------
-
-NOTHING = Quantity(0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkLink:
-    """A network between the nodes, in place of the memory of one host; `latency` is in ns."""
-
-    latency: float
-    bytes_per_ns: float
-
-
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """How threads share a core: n of them do `height * (1 - exp(-n / knee))` of the work of one."""
-
-    height: float
-    knee: float
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
-    """Threads that compute, ask another node for something and wait for the answer.
-
-    `compute` is what a thread works between an answer and its next request, and `handler`
-    what the far side works for it, both in ns without any messaging. With a `communicator`
-    one thread of a node receives for all others and wakes them. Without `sharing` each thread
-    has a core to itself.
-    """
-
-    name: str
-    compute: Quantity
-    handler: Quantity = NOTHING
-    threads: int = 1
-    request: int = 0
-    response: int = 0
-    exchanges: float | None = None
-    mechanism: str | None = None
-    communicator: bool = False
-    network: NetworkLink | None = None
-    sharing: Sharing | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """An application with one way of being told: how long a cycle takes, and what would help.
-
-    `speedup` is how many times as fast user-level notification would make it. `running` and
-    `waiting` are shares of the cycle, `load` that of the handler.
-    """
-
-    mechanism: str
-    measured: bool
-    polls: bool
-    cycle: Quantity
-    speedup: Quantity
-    running: float
-    waiting: float
-    load: float
-
-
-@dataclass(frozen=True, slots=True)
-class Slowdowns:
-    """How many times as long a cycle takes as at user level, over compute per message in ns."""
-
-    mechanism: str
-    compute: tuple[float, ...]
-    slowdown: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction(Result):
-    """What user-level notification would bring; `rows` begins with the way that is used now.
-
-    Beyond `break_even`, in ns of compute per message, there is little to gain: less than the
-    share `worth`. `saved` is the time that a thread would save in a run, in ns, where it is
-    known how often it asks.
-    """
-
-    kind: ClassVar[str] = "messages-prediction"
-    application: Application
-    regime: str
-    rows: tuple[Predicted, ...]
-    user_level: Predicted
-    curves: tuple[Slowdowns, ...] = ()
-    break_even: float | None = None
-    worth: float = 0.05
-
-    @property
-    def now(self) -> Predicted:
-        """The way that the application uses."""
-        return self.rows[0]
-
-    @derived
-    def saved(self) -> float | None:
-        """The time that a thread would save in a run, where the number of exchanges is known."""
-        if self.application.exchanges is None or not self.rows:
-            return None
-        saved = self.now.cycle.value - self.user_level.cycle.value
-        return saved * self.application.exchanges
-
-    @derived
-    def sentence(self) -> str:
-        """The answer in words."""
-        if not self.rows:
-            return f"nothing can be said of '{self.application.name}'"
-        gain = self.now.speedup
-        return (
-            f"user-level notification would make '{self.application.name}' {gain.value:.3g} times "
-            f"as fast as with {self.now.mechanism} ({gain.low:.3g} to {gain.high:.3g})"
-        )
-
-
-class Law(StrEnum):
-    """The laws of the model that can be fitted to measurements."""
-
-    SHARING = "sharing"
-    MISSES = "misses"
-    IMBALANCE = "imbalance"
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A measurement at `x` (of threads or nodes) and what the law says there."""
-
-    x: float
-    measured: float
-    fitted: float
-
-
-@dataclass(frozen=True, slots=True)
-class Fit(Result):
-    """A law of the model fitted to measurements.
-
-    `error` is the root mean square residual, `r_squared` how much of the differences between
-    runs is explained. `speeds` are those of each of 1, 2, ... threads that share a core;
-    `late` says how much later than the mean the last of so many nodes is expected.
-    """
-
-    kind: ClassVar[str] = "messages-fit"
-    law: Law
-    formula: str
-    parameters: Mapping[str, Quantity]
-    points: tuple[Point, ...] = ()
-    error: float | None = None
-    r_squared: float | None = None
-    speeds: tuple[float, ...] = ()
-    nodes: int | None = None
-    late: Mapping[int, float] = field(default_factory=dict)
-    doubt: str = ""
