@@ -2,7 +2,7 @@
 
 `uln` runs message programs on machines with and without user-level notification, `simulator`
 runs them on clusters, `cluster_model` solves equations of them, `fitting` finds parameters of
-these equations in measurements, and `host` measures messages between processes of this host.
+these equations in measurements, and `sessions` measures messages between processes of this host.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         run_programs,
     )
     from gnomon.messaging.uln.network import LINE_BYTES
-    from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
+    from gnomon.messaging.uln.programming import PING, Style, run_ping_pong
     from gnomon.result import Quantity
 
 __all__ = [
@@ -185,7 +185,7 @@ __getattr__, __dir__ = lazy_names(
         "DIRT_ONE_WAY": "raytracer_model",
         "OS_NIC": "cluster_model",
         "Overheads": "cluster_model",
-        "PING": "uln.ping_pongs",
+        "PING": "uln.programming",
         "Quantity": "fitting",
         "Placement": "uln",
         "ProgramRun": "uln",
@@ -203,7 +203,7 @@ __getattr__, __dir__ = lazy_names(
         "Speed": "cluster_model",
         "SpeedLaw": "cluster_model",
         "States": "cluster_model",
-        "Style": "uln.ping_pongs",
+        "Style": "uln.programming",
         "Thread": "uln",
         "TimeLimitError": "uln",
         "Timeline": "result",
@@ -224,7 +224,7 @@ __getattr__, __dir__ = lazy_names(
         "ping_pong": "simulator.programs",
         "read_columns": "fitting",
         "response_bytes": "raytracer_model",
-        "run_ping_pong": "uln.ping_pongs",
+        "run_ping_pong": "uln.programming",
         "run_programs": "uln",
         "simulate": "simulator",
         "solve": "cluster_model",

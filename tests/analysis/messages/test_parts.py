@@ -17,9 +17,9 @@ from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime
 from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging import Quantity
-from gnomon.messaging.host import Histogram
-from gnomon.messaging.host import Interference as Round
 from gnomon.messaging.result import Application
+from gnomon.messaging.sessions import Histogram
+from gnomon.messaging.sessions import Interference as Round
 from gnomon.views.describe.messages_bench import _steps
 from gnomon.views.show import blocks
 from gnomon.views.terminal import lines

@@ -347,7 +347,7 @@ def test_both_simulators_agree_on_what_a_message_costs() -> None:
     """Event by event and to the nanosecond, on machines of the same kinds."""
     from gnomon.messaging.simulator import load_cluster
     from gnomon.messaging.uln import MACHINES
-    from gnomon.messaging.uln.ping_pongs import Style, run_ping_pong
+    from gnomon.messaging.uln.programming import Style, run_ping_pong
 
     for name, kind in MACHINES.items():
         named = load_cluster(name)

@@ -13,7 +13,7 @@ from gnomon import _native
 from gnomon.analysis.messages.result import LeftOut, Regime
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.sysfs import parse_cpu_list
-from gnomon.messaging.host import Mechanism, find_mechanisms
+from gnomon.messaging.sessions import Mechanism, find_mechanisms
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 

@@ -26,9 +26,8 @@ from gnomon.analysis.messages.conditions import (
 from gnomon.analysis.messages.recorded import provenance_here
 from gnomon.analysis.messages.result import Beside, Interference, Pays
 from gnomon.errors import GnomonError, UsageError
-from gnomon.messaging.host import MECHANISMS, Family, Histogram
-from gnomon.messaging.host.session import Interference as Round
-from gnomon.messaging.host.session import run_interference
+from gnomon.messaging.sessions import MECHANISMS, Family, Histogram, run_interference
+from gnomon.messaging.sessions import Interference as Round
 from gnomon.result import Interval, Quantity
 from gnomon.units import format_duration, parse_duration
 

@@ -22,7 +22,7 @@ from gnomon.analysis.messages.costs import NULL_CALL, Measurement, Taken, bench_
 from gnomon.analysis.messages.recorded import provenance_here, writing
 from gnomon.analysis.messages.result import Bench, LeftOut, Regime
 from gnomon.errors import UsageError
-from gnomon.messaging.host import (
+from gnomon.messaging.sessions import (
     LARGEST,
     Histogram,
     Mechanism,

@@ -19,7 +19,7 @@ from gnomon.analysis.messages.costs import (
 )
 from gnomon.analysis.messages.result import Bench, LeftOut, Regime
 from gnomon.errors import RecordingError
-from gnomon.messaging.host import Histogram, What
+from gnomon.messaging.sessions import Histogram, What
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 if TYPE_CHECKING:

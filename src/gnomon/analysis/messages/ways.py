@@ -11,7 +11,7 @@ from gnomon.analysis.messages.costs import REFERENCES, MessageCosts, message_cos
 from gnomon.analysis.messages.result import Bench, Regime
 from gnomon.analysis.messages.statistics import difference
 from gnomon.errors import UsageError
-from gnomon.messaging.host import MECHANISMS, Family
+from gnomon.messaging.sessions import MECHANISMS, Family
 from gnomon.messaging.uln.machine_kinds import ULN
 from gnomon.result import Quantity
 

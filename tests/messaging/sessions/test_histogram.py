@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon import _native
-from gnomon.messaging.host import Histogram
+from gnomon.messaging.sessions import Histogram
 
 MOST = (1 << 40) - 1
 

@@ -11,7 +11,7 @@ import pytest
 
 from gnomon import _native
 from gnomon.errors import GnomonError, UsageError
-from gnomon.messaging.host import (
+from gnomon.messaging.sessions import (
     LARGEST,
     MECHANISMS,
     Mechanism,
@@ -102,7 +102,7 @@ def test_no_process_outlives_the_one_that_measures(number: signal.Signals) -> No
 
 def test_a_session_that_takes_too_long_is_given_up() -> None:
     code = (
-        "import os, sys, gnomon.messaging.host.session as s\n"
+        "import os, sys, gnomon.messaging.sessions as s\n"
         "s._LEAST_TIMEOUT = 600_000_000\n"
         "s._PATIENCE = 0\n"
         "cpu = min(os.sched_getaffinity(0))\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 LONG_SESSION = """
 import os
 from gnomon.errors import GnomonError
-from gnomon.messaging.host import Phase, What, run_session
+from gnomon.messaging.sessions import Phase, What, run_session
 cpu = min(os.sched_getaffinity(0))
 print("ready", flush=True)
 try:
