@@ -41,7 +41,7 @@ def test_wakes_by_line_and_by_request_as_json(gnomon: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--nodes", "99"], "nodes of 99 makes no sense: choose from 1 to 16"),
+        (["--nodes", "99"], "nodes must be 1 to 16, not 99"),
         (["--cache", "5"], "holds no brick"),
         (["--sweep", "wakes", "-o", "x.png"], "omit the output"),
         (["-o", "nowhere/x.png"], "no folder"),

@@ -116,7 +116,7 @@ def find_mechanisms(names: Sequence[str] | None) -> tuple[Mechanism, ...]:
             hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(MECHANISMS)}."
             raise UsageError(f"unknown mechanism '{name}': {hint}")
     if not names:
-        raise UsageError("no mechanism given: name one, as in futex, or leave the option away.")
+        raise UsageError("no mechanism is named: name one, as in futex, or omit the option.")
     return tuple(each for each in MECHANISMS.values() if each.name in names)
 
 

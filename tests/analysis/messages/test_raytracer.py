@@ -192,10 +192,10 @@ def test_a_node_that_is_killed_is_told() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"nodes": 0}, "nodes of 0"),
-        ({"brick": 65}, "brick of 65"),
+        ({"nodes": 0}, "nodes must be 1 to 16, not 0"),
+        ({"brick": 65}, "brick must be 2 to 64, not 65"),
         ({"cache": 100}, "holds no brick"),
-        ({"isovalue": 1.5}, "isovalue of 1.5"),
+        ({"isovalue": 1.5}, "isovalue must be between 0 and 1, not 1.5"),
     ],
 )
 def test_settings_that_make_no_sense(fields: dict[str, float], said: str) -> None:

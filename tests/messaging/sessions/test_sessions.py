@@ -176,7 +176,7 @@ def test_names_of_mechanisms() -> None:
         find_mechanisms(["futx"])
     with pytest.raises(UsageError, match="choose from"):
         find_mechanisms(["carrier pigeon"])
-    with pytest.raises(UsageError, match="no mechanism given"):
+    with pytest.raises(UsageError, match="no mechanism is named"):
         find_mechanisms([])
     with pytest.raises(GnomonError, match="no mechanism 'x'"):
         run_session("x", FIRST, FIRST, [])

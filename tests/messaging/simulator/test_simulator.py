@@ -272,12 +272,12 @@ def test_a_program_that_waits_for_ever_is_told() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"nodes": 0}, "0 nodes"),
-        ({"contexts": 65}, "65 contexts"),
-        ({"latency": -1.0}, "latency of -1 ns"),
-        ({"per_byte": math.nan}, "per_byte of nan"),
+        ({"nodes": 0}, "nodes must be 1 to 65,536, not 0"),
+        ({"contexts": 65}, "contexts must be 1 to 64, not 65"),
+        ({"latency": -1.0}, "latency must be a time from 0 to 1000 s, not -1 ns"),
+        ({"per_byte": math.nan}, "per_byte must be a time .* not nan"),
         ({"speeds": ()}, "speed of at least one"),
-        ({"speeds": (1.0, 0.0)}, "speed 0"),
+        ({"speeds": (1.0, 0.0)}, "speed of a thread must be above 0 .* not 0"),
         ({"not_resident": "hint"}, "os_tick"),
     ],
 )
@@ -293,7 +293,7 @@ def test_programs_that_make_no_sense() -> None:
         simulate(Cluster(nodes=1), ping_pong())
     with pytest.raises(ClusterError, match="-1 ns"):
         Script().compute(-1)
-    with pytest.raises(ClusterError, match="0 repetitions"), Script().repeat(0):
+    with pytest.raises(ClusterError, match="not 0 times"), Script().repeat(0):
         pass
     with pytest.raises(ClusterError, match="no node 5"):
         Layout(2).mailbox(5)

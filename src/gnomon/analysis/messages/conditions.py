@@ -91,7 +91,7 @@ def places(
             if name not in found:
                 raise NotSupportedError(
                     f"regime {name} cannot be measured: {reasons[Regime(name)]}; "
-                    "leave it away, or allow more CPUs."
+                    "omit it, or allow more CPUs."
                 )
         return {regime: found[regime] for regime in Regime if regime in wanted}, []
     missing = [LeftOut(f"regime {r}", reasons[r]) for r in Regime if r not in found]

@@ -59,7 +59,7 @@ def recommend(rows: Sequence[Beside]) -> str:
     block = _blocker([row.mechanism for row in rows])
     losers = sorted({row.mechanism for row in rows} - {block})
     if block is None or not losers:
-        return "measure a way that blocks beside one that polls: a single kind says nothing."
+        return "measure a way that blocks beside one that polls: one kind alone cannot be compared."
     gained = sorted({row.mechanism for row in rows if row.lost.high < -_DOUBTFUL})
     if gained:
         return (
@@ -123,10 +123,12 @@ def interfere(
     if not gaps:
         raise UsageError("no pause between messages given: name one, as in 100us.")
     if not _LEAST_ROUNDS <= rounds <= 1000:
-        raise UsageError(f"{rounds} rounds give no interval: take {_LEAST_ROUNDS} to 1000.")
+        raise UsageError(
+            f"--rounds must be {_LEAST_ROUNDS} to 1000, not {rounds}: fewer give no interval."
+        )
     client, node = _node(listed_cpus(cpus))
     if threads is not None and not 1 <= threads <= 64:
-        raise UsageError(f"{threads} computing threads cannot be had: take 1 to 64.")
+        raise UsageError(f"--threads must be 1 to 64, not {threads}.")
     compute = tuple(node[i % len(node)] for i in range(threads or len(node)))
     communicator, shares = _communicator(compute, node, client)
     steps = rounds * (1 + len(ways) * len(gaps))

@@ -193,7 +193,7 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
             b.Column("mechanism", lambda each: each[0].mechanism),
             b.Column("from", lambda each: each[1].smallest, "B"),
             b.Column("to", lambda each: each[1].largest, "B"),
-            b.Column("start-up", lambda each: b.Cell.of(each[1].startup, "ns"), interval="95 %"),
+            b.Column("start-up", _startup, interval="95 % interval"),
             b.Column("bandwidth", lambda each: _rate(each[1]), interval="95 %", drop=2),
             b.Column("error", lambda each: each[0].hockney.error, "%", drop=1, digits=2),
         ),
@@ -223,6 +223,10 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
 
 def _plogp_error(curve: Curve) -> float | None:
     return None if curve.plogp is None else curve.plogp.error
+
+
+def _startup(each: tuple[Curve, Segment]) -> b.Cell:
+    return b.Cell.of(each[1].startup, "ns")
 
 
 def _rate(segment: Segment) -> b.Cell:

@@ -61,17 +61,13 @@ class Settings:
         for name, (least, most) in limits.items():
             value = getattr(self, name)
             if not least <= value <= most:
-                raise SettingsError(
-                    f"{name} of {value} makes no sense: choose from {least} to {most}."
-                )
+                raise SettingsError(f"{name} must be {least} to {most}, not {value}.")
         if self.cache < self.brick**3:
             raise SettingsError(
                 f"A cache of {self.cache} voxels holds no brick of {self.brick}^3: make it larger."
             )
         if not 0 < self.isovalue < 1:
-            raise SettingsError(
-                f"isovalue of {self.isovalue:g} makes no sense: it is between 0 and 1."
-            )
+            raise SettingsError(f"isovalue must be between 0 and 1, not {self.isovalue:g}.")
 
     @property
     def bricks_on_edge(self) -> int:
