@@ -21,21 +21,18 @@ def drawing(timeline: Timeline, caption: str = "", *, alone: bool = False) -> b.
         key=lambda lane: (lane[0], lane[1] == _NETWORK, lane[1] != "main", lane[1]),
     )
     name = {lane: f"node {lane[0]} {lane[1]}" for lane in lanes}
-    between = [
-        flight
-        for flight in timeline.flights
-        if {(flight.source, _NETWORK), (flight.dest, _NETWORK)} <= name.keys()
-    ]
+    nic = {lane[0]: text for lane, text in name.items() if lane[1] == _NETWORK}
+    flights = [each for each in timeline.flights if {each.source, each.dest} <= nic.keys()]
     messages = b.Layer(
         b.Kind.ARROWS,
-        tuple(flight.left for flight in between),
-        tuple(name[flight.source, _NETWORK] for flight in between),
+        tuple(each.left for each in flights),
+        tuple(nic[each.source] for each in flights),
         "message, from its first byte to its last",
-        tuple(flight.last for flight in between),
-        tuple(name[flight.dest, _NETWORK] for flight in between),
+        tuple(each.last for each in flights),
+        tuple(nic[each.dest] for each in flights),
         hover=(
-            ("message", tuple(flight.number for flight in between)),
-            ("bytes", tuple(flight.bytes for flight in between)),
+            ("message", tuple(each.number for each in flights)),
+            ("bytes", tuple(each.bytes for each in flights)),
         ),
     )
     marks = b.Layer(

@@ -254,6 +254,11 @@ class Curve:
     plogp: PLogP | None
     passes: Passes
 
+    @property
+    def plogp_error(self) -> float | None:
+        """The error of PLogP, where it was fitted."""
+        return None if self.plogp is None else self.plogp.error
+
     def fitted(self) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
         """Return sizes and the times that Hockney's law gives them, None between its pieces."""
         points: list[tuple[float | None, float | None]] = []

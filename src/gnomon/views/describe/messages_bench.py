@@ -20,6 +20,7 @@ _MEANINGS = {
     Regime.SAME: "one core; the two take turns",
 }
 _DRAWN = 24  # mechanisms that can be told apart in a chart
+_WITHIN = "95 % interval"
 
 
 def describe(bench: Bench) -> Iterator[b.Block]:
@@ -104,7 +105,7 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
         rows,
         (
             b.Column("mechanism", lambda row: row.mechanism),
-            b.Column("round trip", lambda row: _time(row.round_trip), interval="95 % interval"),
+            b.Column("round trip", lambda row: _time(row.round_trip), interval=_WITHIN),
             b.Column("p90", lambda row: row.round_trip.p90, "ns", drop=1),
             b.Column("p99", lambda row: row.round_trip.p99, "ns", drop=1),
             b.Column("p99.9", lambda row: row.round_trip.p999, "ns", drop=2),
@@ -147,10 +148,11 @@ def _call(timings: Sequence[Timing]) -> b.Cell:
     return _short(timings[0].p50) if timings else b.Cell()
 
 
-def _short(value: Quantity) -> b.Cell:
+def _short(value: Quantity | None) -> b.Cell:
     """Return what a call took; what is left of a short one beside the clock is no number."""
-    below = 0 <= value.value < 1
-    return b.Cell(None, "ns", status="< 1 ns") if below else b.Cell(value.value, "ns")
+    if value is not None and 0 <= value.value < 1:
+        return b.Cell(None, "ns", status="< 1 ns")
+    return b.Cell(None if value is None else value.value, "ns")
 
 
 def _per_message(event: str) -> b.Column:
@@ -193,7 +195,7 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
             b.Column("mechanism", lambda each: each[0].mechanism),
             b.Column("from", lambda each: each[1].smallest, "B"),
             b.Column("to", lambda each: each[1].largest, "B"),
-            b.Column("start-up", _startup, interval="95 % interval"),
+            b.Column("start-up", lambda each: b.Cell.of(each[1].startup, "ns"), interval=_WITHIN),
             b.Column("bandwidth", lambda each: _rate(each[1]), interval="95 %", drop=2),
             b.Column("error", lambda each: each[0].hockney.error, "%", drop=1, digits=2),
         ),
@@ -204,13 +206,13 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
         [curve for curve in bench.curves if curve.loggp is not None],
         (
             b.Column("mechanism", lambda curve: curve.mechanism),
-            *(_parameter(*each) for each in _LOGGP.items()),
+            b.Column("L", lambda curve: _short(curve.loggp.latency), drop=2),
+            b.Column("o send", lambda curve: _short(curve.loggp.send), drop=2),
+            b.Column("o receive", lambda curve: _short(curve.loggp.receive), drop=2),
+            b.Column("g", lambda curve: _short(curve.loggp.gap), drop=2),
+            b.Column("G", lambda curve: b.Cell.of(curve.loggp.gap_per_byte, "ns/B"), drop=2),
             b.Column("error", lambda curve: curve.loggp.error, "%", digits=2, drop=1),
-            b.Column(
-                *("PLogP error", lambda curve: curve.plogp and curve.plogp.error, "%"),
-                digits=2,
-                drop=4,
-            ),
+            b.Column("PLogP error", lambda curve: curve.plogp_error, "%", digits=2, drop=4),
         ),
         caption=(
             "LogGP: what sender and receiver are busy with a small message (o), what is left of "
@@ -219,14 +221,6 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
         ),
         name="loggp",
     )
-
-
-def _plogp_error(curve: Curve) -> float | None:
-    return None if curve.plogp is None else curve.plogp.error
-
-
-def _startup(each: tuple[Curve, Segment]) -> b.Cell:
-    return b.Cell.of(each[1].startup, "ns")
 
 
 def _rate(segment: Segment) -> b.Cell:
@@ -247,22 +241,3 @@ def _measured(curves: Sequence[Curve]) -> b.Layer:
 
 def _fitted(curve: Curve) -> b.Layer:
     return b.Layer(b.Kind.LINE, *curve.fitted(), curve.mechanism)
-
-
-_LOGGP = {
-    "latency": "L",
-    "send": "o send",
-    "receive": "o receive",
-    "gap": "g",
-    "gap_per_byte": "G",
-}
-
-
-def _parameter(name: str, heading: str) -> b.Column:
-    def cell(curve: Curve) -> b.Cell:
-        value: Quantity | None = getattr(curve.loggp, name)
-        if value is None or name == "gap_per_byte":
-            return b.Cell.of(value, "ns/B")
-        return _short(value)
-
-    return b.Column(heading, cell, drop=2)

@@ -32,8 +32,14 @@ def describe(result: DirtResult) -> Iterator[b.Block]:
     yield b.Table.of(
         result.runs,
         (
-            *(_setting(name) for name in ("nodes", "renderers", "brick")),
-            *(_counted(*each) for each in _COUNTS.items()),
+            b.Column("nodes", lambda run: run.settings.nodes),
+            b.Column("renderers", lambda run: run.settings.renderers),
+            b.Column("brick", lambda run: run.settings.brick),
+            b.Column("own", lambda run: run.home, drop=3),
+            b.Column("hits", lambda run: run.hits, drop=2),
+            b.Column("misses", lambda run: run.misses),
+            b.Column("requests", lambda run: run.requests, drop=2),
+            b.Column("wrong wakes", lambda run: run.wrong_wakes),
             b.Column("hit rate", lambda run: run.hit_rate, "%", digits=3),
             b.Column("time", lambda run: run.seconds * 1e9, "ns", digits=3),
             b.Column("CPU time", lambda run: run.cpu_seconds * 1e9, "ns", digits=3, drop=1),
@@ -51,25 +57,6 @@ def describe(result: DirtResult) -> Iterator[b.Block]:
             ),
             name="parts",
         )
-
-
-# What a run counts, and which columns go first on a narrow screen.
-_COUNTS = {
-    "own": ("home", 3),
-    "hits": ("hits", 2),
-    "misses": ("misses", 0),
-    "requests": ("requests", 2),
-    "wrong wakes": ("wrong_wakes", 0),
-}
-
-
-def _setting(name: str) -> b.Column:
-    return b.Column(name, lambda run: getattr(run.settings, name))
-
-
-def _counted(heading: str, how: tuple[str, int]) -> b.Column:
-    name, drop = how
-    return b.Column(heading, lambda run: getattr(run, name), drop=drop)
 
 
 def _one(run: DirtRun) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.messages.result import Beside, Interference
 
 _DRAWN = 24  # ways that can be told apart in a chart
+_WITHIN = "95 % interval"
 
 
 def describe(result: Interference) -> Iterator[b.Block]:
@@ -32,7 +33,7 @@ def describe(result: Interference) -> Iterator[b.Block]:
             result.at(pause),
             (
                 b.Column("waits by", lambda row: row.mechanism),
-                b.Column("compute lost", _lost, interval="95 % interval"),
+                b.Column("compute lost", lambda row: b.Cell.of(row.lost, "%"), interval=_WITHIN),
                 b.Column("latency", lambda row: b.Cell.of(row.latency, "ns"), interval="95 %"),
                 b.Column("p50", lambda row: row.p50, "ns", drop=3),
                 b.Column("p99", lambda row: row.p99, "ns", drop=2),
@@ -46,10 +47,6 @@ def describe(result: Interference) -> Iterator[b.Block]:
         yield _trade(result)
     for reason, names in by_reason(result.left_out).items():
         yield b.Text(f"left out: {', '.join(names)} ({reason})")
-
-
-def _lost(row: Beside) -> b.Cell:
-    return b.Cell.of(row.lost, "%")
 
 
 def _pays(row: Beside) -> b.Cell:

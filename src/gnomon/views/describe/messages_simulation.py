@@ -25,7 +25,9 @@ def describe(result: Simulation) -> Iterator[b.Block]:
             b.Column("run time", lambda each: each.duration, "ns"),
             b.Column("speedup", lambda each: each.speedup, digits=4),
             *(_timed(names[0]) if names else ()),
-            *(_total(*each) for each in _COUNTS.items()),
+            b.Column("messages", lambda each: round(each.total("sent")), drop=4),
+            b.Column("interrupts", lambda each: round(each.total("interrupts")), drop=4),
+            b.Column("switches", lambda each: round(each.total("context_switches")), drop=4),
             b.Column("polling", lambda each: each.polled, "%", drop=3),
             b.Column("events", lambda each: each.events, drop=6),
         ),
@@ -50,14 +52,6 @@ def describe(result: Simulation) -> Iterator[b.Block]:
             yield drawing(each.timeline)
 
 
-# What is counted of a cluster, and which columns go first on a narrow screen.
-_COUNTS = {
-    "messages": ("sent", 4),
-    "interrupts": ("interrupts", 4),
-    "switches": ("context_switches", 4),
-}
-
-
 def _answer(result: Simulation) -> str:
     if not result.clusters:
         return "no cluster was simulated"
@@ -68,11 +62,6 @@ def _answer(result: Simulation) -> str:
     if best.name == first:
         return f"fastest on {best.name}"
     return f"fastest on {best.name}, {speedup} times as fast as on {first}"
-
-
-def _total(heading: str, how: tuple[str, int]) -> b.Column:
-    name, drop = how
-    return b.Column(heading, lambda each: round(each.total(name)), drop=drop)
 
 
 def _timed(name: str) -> tuple[b.Column, ...]:
