@@ -49,7 +49,8 @@ def describe(result: Simulation) -> Iterator[b.Block]:
             yield b.Section(f"The first messages on {each.name}: {each.title}")
             if result.listed:
                 yield steps(each.timeline, f"timeline-{each.name}")
-            yield drawing(each.timeline)
+            caption = f"The first {len(each.timeline.marks)} steps of messages, and their way."
+            yield drawing(each.timeline, caption)
 
 
 def _answer(result: Simulation) -> str:
