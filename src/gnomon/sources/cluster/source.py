@@ -20,18 +20,15 @@ from gnomon.messaging.simulator.run import MessageRun
 from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster import SOURCE
+from gnomon.sources.simulated.admission import find_event
 from gnomon.sources.simulated.counting import SimulatedCounting
-from gnomon.sources.simulated.naming import find_event
 from gnomon.sources.simulated.run import Run
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
-    from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.pmu.programming import Programmed
     from gnomon.messaging.simulator import Cluster, Layout
-
-# ---- the counters ---------------------------------------------------------------------------
 
 _PS_IN_NS = 1000
 
@@ -96,8 +93,6 @@ def counted(event: str, counts: Mapping[str, float]) -> int:
     return int(value / _PS_IN_NS) if count.time else int(value)
 
 
-# ---- a program while it is counted ----------------------------------------------------------
-
 _PIECE = 20_000  # events between looks at the clock
 
 
@@ -149,8 +144,6 @@ class ClusterRun(Run):
         """Give everything back; may be called again."""
         self._run = None
 
-
-# ---- the source -----------------------------------------------------------------------------
 
 PREFIX = "program:"
 
