@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from .pages import DOCS
+from .pages import DOCS, blocks, examples
 
-_PAGE = (DOCS / "how-to" / "extend.md").read_text(encoding="utf-8")
+_FILE = DOCS / "how-to" / "extend.md"
+_PAGE = _FILE.read_text(encoding="utf-8")
 _FILES = dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', _PAGE, re.MULTILINE | re.DOTALL))
 _PROJECT = tomllib.loads(_FILES.pop("pyproject.toml"))["project"]
 
@@ -109,6 +110,23 @@ def test_a_saved_result_is_shown_again(installed: Installed) -> None:
     assert table.startswith("event,mean,least of a run\nkernel::switches,")
     again = json.loads(installed.gnomon("show", path.name, "--json").stdout)
     assert again["results"] == json.loads(path.read_text())["results"]
+
+
+def test_the_commands_of_the_page_print_about_what_it_shows(installed: Installed) -> None:
+    [shown] = [block for block in blocks(_FILE) if block.text.startswith("$ gnomon")]
+    for example in examples(shown):
+        done = subprocess.run(
+            ["sh", "-c", example.command.replace("gnomon", f"'{sys.executable}' -m gnomon", 1)],
+            env={**os.environ, "PYTHONPATH": str(installed.folder)},
+            cwd=installed.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        for line in example.output:
+            first = next(iter(line.split()), "...")
+            assert first == "..." or first in done.stdout, example.command
 
 
 @pytest.mark.parametrize(
