@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon.analysis import messages
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
@@ -77,6 +78,11 @@ _HOMES = {
     "survey": "gnomon.analysis.survey",
 }
 
+# Commands of several words: their functions are those of a package, as in `gn.messages.bench`.
+_PACKAGES = {
+    "messages": "gnomon.analysis.messages",
+}
+
 __all__ = [
     "Command",
     "Cpus",
@@ -99,6 +105,7 @@ __all__ = [
     "links",
     "locality",
     "memory",
+    "messages",
     "observe",
     "phases",
     "profile",
@@ -135,6 +142,8 @@ def lazy_names(
 def __getattr__(name: str) -> Any:
     if name == "PerfSource":
         raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
+    if name in _PACKAGES:
+        return import_module(_PACKAGES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)
