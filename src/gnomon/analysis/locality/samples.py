@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.locality.model import UNKNOWN, Accesses, Origin
-from gnomon.analysis.locality.streams import Scope, Stream
+from gnomon.analysis.locality.result import UNKNOWN, Origin
+from gnomon.analysis.locality.streams import Accesses, Scope, Stream
 from gnomon.errors import GnomonError, NotSupportedError
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Process
@@ -36,6 +36,8 @@ _REMOTE_BIT = 37
 
 class SampledStream(Stream):
     """A sample of a program's accesses, each with the node of its CPU and what served it."""
+
+    may_end_early = True
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ class SampledStream(Stream):
             ended = False
             while not ended:
                 ended = sampler.wait(_NAP) or self._over(begin)
+                self.duration_ns = float(time.monotonic_ns() - begin)
                 yield self._accesses(sampler.drain(), begin)
             sampler.stop()
             yield self._accesses(sampler.drain(), begin)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.analysis.locality.attribution import stored_use, use_to_store
-from gnomon.analysis.locality.model import (
+from gnomon.analysis.locality.build import ROWS, SLICES, build
+from gnomon.analysis.locality.counters import RECORD
+from gnomon.analysis.locality.result import (
     Flow,
     LocalityResult,
     MappingUse,
+    ObjectKind,
+    ObjectUse,
     Origin,
     StaticCount,
 )
-from gnomon.analysis.locality.records import RECORD
-from gnomon.analysis.locality.result import ROWS, SLICES, build
 from gnomon.errors import RecordingError
 from gnomon.recording import Recording, RecordingWriter
 from gnomon.recording.contents import EventInfo, RunInfo
@@ -95,8 +96,18 @@ def read(path: str | os.PathLike[str], *, rows: int = ROWS, slices: int = SLICES
         slices=slices,
     )
     mappings = tuple(MappingUse(**each) for each in beside.get("mappings", ()))
-    objects = tuple(stored_use(each) for each in beside.get("objects", ()))
+    objects = tuple(_use(each, result) for each in beside.get("objects", ()))
     return replace(result, mappings=mappings, objects=objects, provenance=provenance)
+
+
+def _use(stored: dict[str, Any], result: LocalityResult) -> ObjectUse:
+    """Return the use of an object; older recordings have 0 where nobody told nodes."""
+    changed = {
+        "kind": ObjectKind(stored["kind"]),
+        "accesses": _integers(stored["accesses"]),
+        "remote": stored["remote"] if result.tells_homes else None,
+    }
+    return ObjectUse(**{**stored, **changed})
 
 
 def _integers(values: list[int]) -> NDArray[np.int64]:
@@ -159,7 +170,9 @@ def _beside(result: LocalityResult) -> dict[str, object]:
             for each in result.static
         ],
         "mappings": [asdict(each) for each in result.mappings],
-        "objects": [use_to_store(each) for each in result.objects],
+        "objects": [
+            {**asdict(each), "accesses": each.accesses.tolist()} for each in result.objects
+        ],
         "settings": result.settings,
         "duration_ns": result.duration_ns,
     }

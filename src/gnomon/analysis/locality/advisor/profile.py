@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.analysis.locality.advisor.subject import Subject
-    from gnomon.analysis.locality.objects import DataObject
+    from gnomon.analysis.locality.result import DataObject
     from gnomon.machines.machine import Machine
 
 PAGE_CELL = np.dtype(

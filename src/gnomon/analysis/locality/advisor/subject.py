@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.locality.objects import DataObject, ObjectTable, program_objects
+from gnomon.analysis.locality.objects import ObjectTable, program_objects
+from gnomon.analysis.locality.result import DataObject
 from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
