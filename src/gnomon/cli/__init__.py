@@ -36,7 +36,6 @@ _GROUPS = {
     "memory": {
         "memory": "probe this host's memory: latency, bandwidth, nodes",
         "latency": "find out how long loads take, and where they are answered",
-        "probe": "stream latencies of this host to a viewer elsewhere",
         "locality": "find out which memory is accessed from where, with few counters",
         "links": "show the links between nodes, load them, and experiment on them",
     },
@@ -58,7 +57,9 @@ _GROUPS = {
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 # What commands were called before, and what does the same now: an old name answers with the new.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "probe": "latency probe",
+}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
-from gnomon.analysis.latency.recorded import SIGNAL, joined, result_of, samples_in, slices_in
+from gnomon.analysis.latency.recorded import (
+    SIGNAL,
+    joined,
+    latency_of,
+    result_of,
+    samples_in,
+    slices_in,
+)
 from gnomon.analysis.latency.result import LatencyResult, Mode, Reference
 from gnomon.analysis.latency.run import MakeTaker, Measured, Slice, count_sweeps, take_samples
 from gnomon.errors import GnomonError, UsageError
@@ -32,10 +39,10 @@ OnResult = Callable[[LatencyResult], None]
 
 def latency(
     what: Any = None,
-    edges: str | Sequence[int] = DEFAULT,
+    edges: str | Sequence[int] | None = None,
     *,
     samples: bool = False,
-    length: str | int | None = None,
+    slice: str | int | None = None,  # noqa: A002
     period: int | None = None,
     duration: str | float | None = None,
     repeat: int = 1,
@@ -43,7 +50,8 @@ def latency(
     warmup: int = 0,
     resume: bool = False,
     seed: int = 1,
-    references: Sequence[Reference] | None = None,
+    latencies: str | os.PathLike[str] | Sequence[Reference] | None = None,
+    cost: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     on: Source | str | None = None,
@@ -53,10 +61,11 @@ def latency(
 ) -> LatencyResult:
     """Measure how long the loads of a program take.
 
-    `what` is a command as a list of words, or a target. `edges` bound the bins, in cycles. Without
-    `samples` loads above each edge are counted in turns of `length`, 10 ms by default (10 us of
-    simulated time); with it, every `period`-th load is sampled. `references` name the peaks;
-    without them those of a simulated machine are measured on it. `on` says where to measure, as
+    `what` is a command as a list of words, a target, or the path of a recording. `edges` bound the
+    bins, in cycles. Without `samples` loads above each edge are counted in turns of `slice`, 10 ms
+    by default (10 us of simulated time); with it, every `period`-th load is sampled. `latencies`,
+    or a file of them, name the peaks; without them those of a simulated machine are measured on it.
+    With `cost` the result is shown by cycles spent. `on` says where to measure, as
     `--on` does; a probe, which proves who asks by the token in `token_file`, decides itself what it
     measures. `on_result` is shown what is known so far, now and then.
 
@@ -69,7 +78,19 @@ def latency(
     from gnomon.sources.registry import source as chosen_source
     from gnomon.units import parse_duration, parse_seconds
 
+    if period is not None and period < 1:
+        raise UsageError(f"--period must be at least 1, not {period}.")
+    references: Sequence[Reference] | None
+    if isinstance(latencies, str | os.PathLike):
+        from gnomon.analysis.latency.peaks import read_references
+
+        references = read_references(latencies)
+    else:
+        references = latencies
+    if isinstance(what, str | os.PathLike):
+        return replace(latency_of(what, edges, references=references), by_cost=cost)
     source = chosen_source(on, usual_seed=seed)
+    edges = DEFAULT if edges is None else edges
     bounds = parse_edges(edges) if isinstance(edges, str) else checked_edges(edges)
     seconds = parse_seconds(duration, "duration")
     if isinstance(source, StreamsLatency):
@@ -79,9 +100,9 @@ def latency(
             raise UsageError("a probe counts above thresholds: leave out --samples.")
         from gnomon.analysis.latency.remote import watch_probe
 
-        step = SLICE if length is None else length
+        step = SLICE if slice is None else slice
         slice_ns = parse_duration(step, "slice") if isinstance(step, str) else step
-        return watch_probe(
+        found = watch_probe(
             source.stream(bounds, slice_ns, seed=seed, token_file=token_file),
             duration=seconds,
             references=references or (),
@@ -89,17 +110,19 @@ def latency(
             overwrite=overwrite,
             on_result=on_result,
         )
+        return replace(found, by_cost=cost)
     if what is None:
         raise UsageError("nothing to measure: give a command as a list of words, or a target.")
     target = as_target(what)
     facility = find_facility(source)
-    step = slice_length(length, source, target)
+    step = slice_length(slice, source, target)
     known = _references(source, target, references)
     origin = replace(source.provenance(target), interval=None if samples else step)
     mode = Mode.SAMPLES if samples else Mode.THRESHOLDS
 
     def shown(measured: Measured) -> LatencyResult:
-        return result_of(measured, bounds, origin, mode, known, facility.blind)
+        result = result_of(measured, bounds, origin, mode, known, facility.blind)
+        return replace(result, by_cost=cost)
 
     shows = Watcher(shown, on_result)
     terms = Terms(

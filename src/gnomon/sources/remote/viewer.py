@@ -94,7 +94,10 @@ class Viewer:
     def _unreachable(self, error: Exception) -> str:
         host, port = self.address
         reason = getattr(error, "strerror", None) or str(error) or "it does not answer"
-        return f"no probe answers at {host}:{port} ({reason}): start one there with `gnomon probe`."
+        return (
+            f"no probe answers at {host}:{port} ({reason}): start one there with "
+            "`gnomon latency probe`."
+        )
 
     def _introduced(self, connection: socket.socket) -> Channel:
         """Prove that we know the token, and see that the probe does."""
@@ -105,7 +108,7 @@ class Viewer:
         if hello.get("version") != VERSION:
             raise GnomonError(
                 f"the probe speaks version {hello.get('version')} and this gnomon {VERSION}: copy "
-                "the probe of this gnomon there, with `gnomon probe --print`."
+                "the probe of this gnomon there, with `gnomon latency probe --print`."
             )
         own = secrets.token_bytes(16)
         try:
