@@ -85,10 +85,9 @@ def _live(given: argparse.Namespace) -> int:
             raise UsageError(f"live is a screen, which {what} is not for: omit it.")
     from gnomon.analysis.links.measuring import SIZE, Place
     from gnomon.stress.streams import Stream
-    from gnomon.views.links_live import require_textual, run_live
+    from gnomon.views.links_live import run_live
 
     place = Place.of(given.on, given.seed)
-    require_textual()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("live needs a terminal for its screen and its keys: run it in one.")
     with place.loader(Stream(given.stream or "triad"), given.size or SIZE) as loader:
