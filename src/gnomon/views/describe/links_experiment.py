@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Finding,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Section,
-    Table,
-    Tone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
     from gnomon.analysis.links.result import (
@@ -37,9 +24,9 @@ if TYPE_CHECKING:
     )
 
 
-def describe(result: LinksExperiment) -> Iterator[Block]:
+def describe(result: LinksExperiment) -> Iterator[b.Block]:
     """Yield what there is to see of an experiment, from the result alone."""
-    yield Headline(f"{result.machine}: {_title(result)}; generators: {result.stream}")
+    yield b.Headline(f"{result.machine}: {_title(result)}; generators: {result.stream}")
     if result.run is not None:
         yield from _run(result.run)
     if result.saturation is not None:
@@ -51,7 +38,7 @@ def describe(result: LinksExperiment) -> Iterator[Block]:
     if result.emulation is not None:
         yield from _emulation(result.emulation)
     if result.run is not None and result.loads:
-        yield Section("The load")
+        yield b.Section("The load")
         yield _levels(result.loads, result.run)
 
 
@@ -69,37 +56,37 @@ def _title(result: LinksExperiment) -> str:
     return "a program beside load"
 
 
-def _run(run: LoadedRun) -> Iterator[Block]:
+def _run(run: LoadedRun) -> Iterator[b.Block]:
     """Yield how a program fared under load."""
     text = f"{' '.join(run.command)}: {units.number(run.seconds * 1e9, 'ns')} under load"
     if run.alone is not None and run.ratio is not None:
         alone = units.number(run.alone * 1e9, "ns")
         text += f", {alone} alone: {units.number(run.ratio, digits=4)} times as long"
-    yield Finding(f"{text}.")
+    yield b.Finding(f"{text}.")
 
 
-def _saturation(found: Saturation) -> Iterator[Block]:
+def _saturation(found: Saturation) -> Iterator[b.Block]:
     plateau = units.number(found.plateau, "B/s")
     if found.at is None:
         most = _generators(found.steps[-1].count if found.steps else 0)
-        yield Finding(
+        yield b.Finding(
             f"{found.channel} is not saturated by {most}: the most is {plateau} so far.",
-            Tone.DOUBT,
+            b.Tone.DOUBT,
         )
     else:
         binary = units.number(found.plateau / 2**30, "GiB/s")
         one = f", one reads {units.number(found.single, 'B/s')}" if found.at > 1 else ""
         verb = "reaches" if found.at == 1 else "reach"
-        yield Finding(
+        yield b.Finding(
             f"{found.channel} carries {plateau} ({binary}); {_generators(found.at)} {verb} it{one}."
         )
-    yield Table.of(
+    yield b.Table.of(
         found.steps,
         (
-            Column("generators", lambda step: step.count),
-            Column("together", lambda step: step.total, "B/s", common=True),
-            Column("each", lambda step: step.total / step.count, "B/s", common=True),
-            Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
+            b.Column("generators", attrgetter("count")),
+            b.Column("together", attrgetter("total"), "B/s", common=True),
+            b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
+            b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
         ),
         name="steps",
     )
@@ -107,11 +94,11 @@ def _saturation(found: Saturation) -> Iterator[Block]:
         f"What generators on {found.channel} read together.",
         f"generators on {found.channel}",
         found.steps,
-        (Mark(found.plateau, "what the channel carries", "y"),) if found.at is not None else (),
+        (b.Mark(found.plateau, "what the channel carries", "y"),) if found.at is not None else (),
     )
 
 
-def _crosstalk(found: CrossTalk) -> Iterator[Block]:
+def _crosstalk(found: CrossTalk) -> Iterator[b.Block]:
     channel = found.channel
     falls = "falls" if found.monotone else "does not fall"
     flat = (
@@ -119,32 +106,36 @@ def _crosstalk(found: CrossTalk) -> Iterator[Block]:
         if found.flat_from is not None
         else "still changes at the end"
     )
-    yield Finding(
+    yield b.Finding(
         f"With {_generators(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
         f"loaded, and {flat}: {_change(found.drop)}."
     )
-    yield Table.of(
+    yield b.Table.of(
         found.steps,
         (
-            Column(f"generators on {channel.reverse}", lambda step: step.count),
-            Column(f"on {channel}", lambda step: step.total, "B/s", common=True),
+            b.Column(f"generators on {channel.reverse}", attrgetter("count")),
+            b.Column(f"on {channel}", attrgetter("total"), "B/s", common=True),
         ),
         name="steps",
     )
     yield _course(f"What {channel} still gets.", f"generators on {channel.reverse}", found.steps)
 
 
-def _course(caption: str, label: str, steps: Sequence[Step], marks: tuple[Mark, ...] = ()) -> Chart:
+def _course(
+    caption: str, label: str, steps: Sequence[Step], marks: tuple[b.Mark, ...] = ()
+) -> b.Chart:
     """Return bandwidth over generators: a line through medians, and every repetition."""
     every = [(step.count, total) for step in steps for total in step.totals]
-    return Chart(
+    return b.Chart(
         caption,
-        Axis(label),
-        Axis("bandwidth", "B/s", zero=True),
+        b.Axis(label),
+        b.Axis("bandwidth", "B/s", zero=True),
         (
-            Layer(Kind.DOTS, tuple(n for n, _ in every), tuple(y for _, y in every), "repetition"),
-            Layer(
-                Kind.LINE,
+            b.Layer(
+                b.Kind.DOTS, tuple(n for n, _ in every), tuple(y for _, y in every), "repetition"
+            ),
+            b.Layer(
+                b.Kind.LINE,
                 tuple(step.count for step in steps),
                 tuple(step.total for step in steps),
                 "median",
@@ -154,41 +145,41 @@ def _course(caption: str, label: str, steps: Sequence[Step], marks: tuple[Mark, 
     )
 
 
-def _idle_busy(found: IdleBusy) -> Iterator[Block]:
+def _idle_busy(found: IdleBusy) -> Iterator[b.Block]:
     turns = len(found.idle)
     verdict = (
         "it makes a difference whether that node is busy"
         if found.difference.certain
         else "no difference that could be told from chance"
     )
-    yield Finding(
+    yield b.Finding(
         f"{found.channel} with {_generators(found.count)}, {turns} turn{'s' * (turns != 1)}: "
         f"{verdict}."
     )
     low, high = found.difference.interval
     ends = (low, high) if math.isfinite(high - low) else (None, None)
     waiting = f"{found.spinners} CPU{'s' * (found.spinners != 1)} waiting busily"
-    yield Table.of(
+    yield b.Table.of(
         (
-            ("idle", Cell(found.idle_mean, "B/s")),
-            (waiting, Cell(found.busy_mean, "B/s")),
-            ("difference", Cell(found.difference.value, "B/s", *ends)),
+            ("idle", b.Cell(found.idle_mean, "B/s")),
+            (waiting, b.Cell(found.busy_mean, "B/s")),
+            ("difference", b.Cell(found.difference.value, "B/s", *ends)),
         ),
         (
-            Column(f"node {found.channel.home}", lambda row: row[0]),
-            Column("bandwidth", lambda row: row[1], interval="95 % interval"),
+            b.Column(f"node {found.channel.home}", lambda row: row[0]),
+            b.Column("bandwidth", lambda row: row[1], interval="95 % interval"),
         ),
         name="turns",
     )
     sides = {"idle": found.idle, "busy": found.busy}
-    yield Chart(
+    yield b.Chart(
         "Every turn, and the mean of all.",
-        Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
-        Axis(f"node {found.channel.home}", names=tuple(sides)),
+        b.Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
+        b.Axis(f"node {found.channel.home}", names=tuple(sides)),
         (
-            Layer(Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
-            Layer(
-                Kind.DOTS,
+            b.Layer(b.Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
+            b.Layer(
+                b.Kind.DOTS,
                 tuple(rate for values in sides.values() for rate in values),
                 tuple(name for name, values in sides.items() for _ in values),
                 "turn",
@@ -197,34 +188,34 @@ def _idle_busy(found: IdleBusy) -> Iterator[Block]:
     )
 
 
-def _emulation(found: Emulation) -> Iterator[Block]:
+def _emulation(found: Emulation) -> Iterator[b.Block]:
     gone = [row.share for row in found.channels if not row.linked and row.share is not None]
     kept = [row.share for row in found.channels if row.linked and row.share is not None]
     if gone:
         text = f"Of channels that the {found.topology} lacks, {_range(gone)} is left"
         text += f"; of its own, {_range(kept)}" if kept else ""
-        yield Finding(f"{text}, for one more generator on one channel at a time.")
-    yield Table.of(
+        yield b.Finding(f"{text}, for one more generator on one channel at a time.")
+    yield b.Table.of(
         found.channels,
         (
-            Column("channel", lambda row: str(row.channel)),
-            Column("generators", lambda row: row.generators or None),
-            Column("before", lambda row: row.before, "B/s", common=True),
-            Column("left", lambda row: row.after, "B/s", common=True),
-            Column("share", lambda row: row.share, "%"),
-            Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
+            b.Column("channel", lambda row: str(row.channel)),
+            b.Column("generators", lambda row: row.generators or None),
+            b.Column("before", attrgetter("before"), "B/s", common=True),
+            b.Column("left", attrgetter("after"), "B/s", common=True),
+            b.Column("share", attrgetter("share"), "%"),
+            b.Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
         ),
         name="channels",
     )
     names = tuple(str(row.channel) for row in found.channels)
-    yield Chart(
+    yield b.Chart(
         "What one more generator gets on each channel, before and after the load.",
-        Axis("bandwidth", "B/s", zero=True),
-        Axis("channel", names=names),
+        b.Axis("bandwidth", "B/s", zero=True),
+        b.Axis("channel", names=names),
         (
             *(
-                Layer(
-                    Kind.BARS,
+                b.Layer(
+                    b.Kind.BARS,
                     tuple(row.after for row in found.channels if row.linked is linked),
                     tuple(str(row.channel) for row in found.channels if row.linked is linked),
                     f"left, {'' if linked else 'not '}linked in the {found.topology}",
@@ -232,24 +223,24 @@ def _emulation(found: Emulation) -> Iterator[Block]:
                 )
                 for linked in (True, False)
             ),
-            Layer(Kind.DOTS, tuple(row.before for row in found.channels), names, "before"),
+            b.Layer(b.Kind.DOTS, tuple(row.before for row in found.channels), names, "before"),
         ),
     )
 
 
-def _levels(levels: Sequence[Level], run: LoadedRun) -> Table:
+def _levels(levels: Sequence[Level], run: LoadedRun) -> b.Table:
     """Return the loads that were set, and what they carried while the program ran."""
     during = {str(each.channel): each.rate for each in run.during}
-    return Table.of(
+    return b.Table.of(
         levels,
         (
-            Column("channel", lambda level: str(level.channel)),
-            Column("generators", lambda level: level.count),
-            Column("duty", lambda level: level.duty, "%"),
-            Column("wanted", lambda level: level.wanted, "B/s", common=True),
-            Column("reached", lambda level: level.reached, "B/s", common=True),
-            Column("of what it carries", lambda level: level.share, "%"),
-            Column(
+            b.Column("channel", lambda level: str(level.channel)),
+            b.Column("generators", attrgetter("count")),
+            b.Column("duty", attrgetter("duty"), "%"),
+            b.Column("wanted", attrgetter("wanted"), "B/s", common=True),
+            b.Column("reached", attrgetter("reached"), "B/s", common=True),
+            b.Column("of what it carries", attrgetter("share"), "%"),
+            b.Column(
                 "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
             ),
         ),
