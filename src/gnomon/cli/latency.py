@@ -38,7 +38,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.latency.edges import DEFAULT
 from gnomon.cli import options, present
 from gnomon.cli.campaigns import campaign_progress
 from gnomon.errors import GnomonError, UsageError
@@ -59,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("recording", nargs="?", metavar="REC", help="a .gnomon folder, or the word probe")
-    add("--edges", metavar="LIST", help=f"of the bins, in cycles ({DEFAULT})")
+    add("--edges", metavar="LIST", help="of the bins, in cycles (3,10:500:10)")
     add("-i", "--slice", metavar="TIME", help="how long an edge is counted (10ms)")
     add("--samples", action="store_true", help="sample loads with what answered")
     add("--period", type=int, metavar="N", help="sample every N-th load")

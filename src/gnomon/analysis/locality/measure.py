@@ -71,7 +71,7 @@ def locality(
     if top < 0:
         raise UsageError(f"--top {top} shows nothing: choose 0 or more rows.")
     if isinstance(what, str | os.PathLike):
-        from gnomon.analysis.locality.store import read
+        from gnomon.analysis.locality.build import read
 
         return replace(read(what), top=top)
     if scheme == "plain" and (gap is not None or reach is not None):
@@ -111,7 +111,7 @@ def locality(
 
     result, monitors = _counted(target, source, _scope(scope), feed, setup, on_piece)
     if output is not None:
-        from gnomon.analysis.locality.store import write
+        from gnomon.analysis.locality.build import write
 
         write(output, result, monitors.records, overwrite=overwrite)
     return replace(result, top=top)

@@ -9,12 +9,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from itertools import pairwise
 
-from gnomon.analysis.memory.names import (
-    measured_caches,
-    name_levels,
-    named_latencies,
-    notes_on_caches,
-)
 from gnomon.analysis.memory.plan import (
     DUTIES,
     HUGE_PAGE,
@@ -28,7 +22,13 @@ from gnomon.analysis.memory.plan import (
     parts_of,
     plan_probes,
 )
-from gnomon.analysis.memory.plateaus import find_plateaus
+from gnomon.analysis.memory.plateaus import (
+    find_plateaus,
+    measured_caches,
+    name_levels,
+    named_latencies,
+    notes_on_caches,
+)
 from gnomon.analysis.memory.result import (
     Access,
     Bandwidth,

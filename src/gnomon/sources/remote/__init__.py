@@ -6,7 +6,7 @@ from gnomon.sources.base import Capabilities, Choice, Registered, Source
 
 
 def _make(choice: Choice) -> Source:
-    from gnomon.sources.remote.source import ProbeSource
+    from gnomon.sources.remote.viewer import ProbeSource
 
     return ProbeSource(choice.argument)
 

@@ -178,7 +178,7 @@ def _count(bins: Bins, *, by_cost: bool) -> b.Cell:
     if len(bins) > 1:
         return b.Cell(sum(counts))
     each, scale = bins[0], bins[0].middle if by_cost else 1.0
-    return b.Cell(*counts, "", each.least * scale, each.most * scale, tone=_tone(each))
+    return b.Cell(counts[0], "", each.least * scale, each.most * scale, tone=_tone(each))
 
 
 def _tone(each: LatencyBin) -> b.Tone:

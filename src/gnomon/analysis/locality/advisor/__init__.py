@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.locality.advisor.candidates import candidates
 from gnomon.analysis.locality.advisor.changes import Change, Outcome, Progress, Trials
-from gnomon.analysis.locality.advisor.profile import profiled
-from gnomon.analysis.locality.advisor.subject import (
+from gnomon.analysis.locality.advisor.profile import (
     Subject,
     command_subject,
+    profiled,
     traced_subject,
     workload_subject,
 )

@@ -12,7 +12,7 @@ from gnomon.machines.machine import Placement
 from gnomon.machines.program import Range
 
 if TYPE_CHECKING:
-    from gnomon.analysis.locality.advisor.subject import Subject
+    from gnomon.analysis.locality.advisor.profile import Subject
     from gnomon.analysis.locality.result import Action, DataObject
     from gnomon.machines.machine import Machine
     from gnomon.machines.program import Program
