@@ -200,7 +200,8 @@ def sample_histogram(samples: Iterable[LoadSample], edges: Sequence[int]) -> tup
 # over sweeps is better than their differences tell. How much better depends on the rhythm of the
 # program, and that is seen at every slice, whichever edge it was counted for: what is slow for one
 # edge is mostly slow for the next. The course of all slices is therefore sampled at nearly the pace
-# of the sweeps, from every beginning, and the error of such samples compared with their differences.
+# of the sweeps, from every beginning, and the error of such samples is compared with their
+# differences.
 
 
 RHYTHM_EDGES = 10

@@ -126,7 +126,6 @@ def _counted(
     on_piece: Callable[[int], None] | None,
 ) -> tuple[LocalityResult, Monitors]:
     """Run what is to be run, and return where its accesses went, with the counters."""
-    from gnomon.analysis.locality.build import result_of
     from gnomon.analysis.locality.counters import Monitors
     from gnomon.analysis.locality.naming import Naming
     from gnomon.analysis.locality.objects import ObjectTally
@@ -149,6 +148,8 @@ def _counted(
                     stream.interrupted = True
                     break
         objects = naming.objects()
+    from gnomon.analysis.locality.build import result_of  # now that the program has run
+
     monitors.finish()
     origin = _origin(stream, monitors)
     result = result_of(
@@ -234,11 +235,13 @@ def _places(on: Source | str | None, seed: int | None) -> tuple[Simulator | None
     """Return the simulated machine that was chosen, or else the source of this host."""
     from gnomon.sources.registry import source as chosen_source
     from gnomon.sources.sampling import CanSample
-    from gnomon.sources.simulated.simulator import Simulator
 
     source = chosen_source(on, seed=seed)
-    if isinstance(source, Simulator):
-        return source, None
+    if source.capabilities.simulated:
+        from gnomon.sources.simulated.simulator import Simulator
+
+        if isinstance(source, Simulator):
+            return source, None
     if source.capabilities.simulated or not isinstance(source, CanSample):
         raise UsageError(
             f"{source.name} does not tell accesses: choose a simulated machine, as in --on ring-4, "

@@ -19,7 +19,6 @@ from gnomon.analysis.locality.result import UNKNOWN, MappingUse, Origin, StaticC
 from gnomon.analysis.locality.streams import Accesses, Stream
 from gnomon.errors import UsageError
 from gnomon.measure.run import Stopper
-from gnomon.sources.breakpoints import MOST, Access, Breakpoint, BreakpointCounters
 from gnomon.sources.page_tracking import PageTracking, check_kernel
 from gnomon.units import format_duration, parse_size
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.launch import Command
+    from gnomon.sources.breakpoints import BreakpointCounters
     from gnomon.sources.page_tracking import PageTick
 
 INTERVAL_NS = 50_000_000
@@ -56,7 +56,7 @@ class PagesStream(Stream):
         self._target = target
         self._interval_ns = interval_ns or INTERVAL_NS
         self._duration_ns = duration_ns  # of a process that runs on
-        self._watched = Watched(static)
+        self._watched = Watched(static) if static else None
         what = f"process {target}" if isinstance(target, int) else " ".join(target.argv)
         self._page = os.sysconf("SC_PAGE_SIZE")
         self.origin = Origin(
@@ -79,9 +79,10 @@ class PagesStream(Stream):
             record = tracking.record()
             self.interrupted = stopper.requested
             self.exit_status = tracking.exit_status
-            self.static = self._watched.counts(self.origin.nodes)
+            if self._watched is not None:
+                self.static = self._watched.counts(self.origin.nodes)
         self.mappings = used(record.ticks, {m.start: m.name for m in record.mappings}, self._page)
-        self.warnings = (*record.notes, *self._watched.notes)
+        self.warnings = (*record.notes, *(self._watched.notes if self._watched else ()))
 
     def _tracking(self) -> PageTracking:
         at_start = self._watched.set if self._watched else None
@@ -161,6 +162,8 @@ class Watched:
     """Ranges or variables of a process to be watched, as they were written by the user."""
 
     def __init__(self, texts: tuple[str, ...]) -> None:
+        from gnomon.sources.breakpoints import MOST
+
         if len(texts) > MOST:
             raise UsageError(
                 f"{len(texts)} static counters are asked for, and a processor has {MOST} "
@@ -173,11 +176,10 @@ class Watched:
         # x86 has registers for writes and for all accesses: with few ranges both are counted.
         self._both = 2 * len(texts) <= MOST
 
-    def __bool__(self) -> bool:
-        return bool(self._texts)
-
     def set(self, pid: int) -> None:
         """Watch a process that has not run yet, or not on; what another one counted is kept."""
+        from gnomon.sources.breakpoints import Access, Breakpoint, BreakpointCounters
+
         self._take()
         found: dict[str, tuple[int, int]] = {}
         variables: dict[str, tuple[int, int]] | None = None
@@ -224,6 +226,8 @@ class Watched:
         )
 
     def _take(self) -> None:
+        from gnomon.sources.breakpoints import Access
+
         if self._counters is None:
             return
         for each, count in zip(self._counters.breakpoints, self._counters.read(), strict=True):

@@ -12,7 +12,6 @@ import numpy as np
 from gnomon.analysis.locality.result import UNKNOWN, Origin
 from gnomon.analysis.locality.streams import Accesses, Scope, Stream
 from gnomon.errors import GnomonError, NotSupportedError
-from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Process
 from gnomon.sources.latency import find_facility
 from gnomon.sources.sampling import Sampling
@@ -141,6 +140,8 @@ def address_samplings(source: CanSample, period: int) -> tuple[Sampling, ...]:
                 f"{each.request.label} samples no addresses here: {verdict.reason or 'refused'}; "
                 f"{_OTHERWISE}."
             )
+    from gnomon.events.syntax import parse_events
+
     with suppress(GnomonError):
         ((stores, *_), *_) = parse_events(_STORES, source.resolve)
         [verdict] = source.availability([stores])

@@ -12,7 +12,6 @@ import numpy as np
 
 from gnomon import _native
 from gnomon.analysis.locality.result import UNKNOWN, MappingUse, Origin, StaticCount
-from gnomon.machines.lowering import TICKS_PER_CYCLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,6 +145,8 @@ class MachineStream(Stream):
         self.warnings += tuple(f"{text}." for text in run.warnings)
 
     def _accesses(self, kept: bytes) -> Accesses:
+        from gnomon.machines.lowering import TICKS_PER_CYCLE
+
         rows = np.frombuffer(kept, dtype=MONITORED)
         per_ns = self._source.machine.core.clock_ghz * TICKS_PER_CYCLE
         return Accesses(
