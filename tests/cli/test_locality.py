@@ -142,9 +142,34 @@ def test_a_process_that_ends_while_it_is_watched_is_shown(
 
     monkeypatch.setattr(PageTracking, "of_process", watched)
     with subprocess.Popen(["sleep", "600"]) as process:
-        shown = gnomon("locality", "--by", "pages", "-p", str(process.pid), "-d", "300s")
+        shown = gnomon("locality", "--by", "pages", "-p", str(process.pid))
     assert shown.code == 0
     assert f"process {process.pid}" in shown.out
+
+
+@needs_tracking
+def test_a_process_is_watched_until_ctrl_c_and_goes_on(folder: Path) -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        words = ("locality", "--by", "pages", "-i", "5ms", "-p", str(process.pid), "-o", "kept")
+        argv = [sys.executable, "-m", "gnomon", *words]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as ours:
+            deadline = time.monotonic() + 120
+            while _tracer(process.pid) == 0 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            time.sleep(0.1)
+            ours.send_signal(signal.SIGINT)
+            out, _ = ours.communicate(timeout=120)
+        assert ours.returncode == 0
+        assert process.poll() is None
+        process.kill()
+    assert f"process {process.pid}" in out
+    assert (folder / "kept.gnomon").exists()
+
+
+def _tracer(pid: int) -> int:
+    """Return who traces a process, 0 where nobody does."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("TracerPid:")[2].split()[0])
 
 
 @needs_tracking

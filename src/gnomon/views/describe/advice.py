@@ -78,10 +78,9 @@ def _bars(result: Advice) -> b.Chart:
         "other way": result.alternatives,
         "not proposed": result.dropped,
     }
-    for word, group in groups.items():
-        for each in group:  # numbered, as names of objects may be alike
-            name = f"{len(bars)}. {each.action}: {each.thing.title}"
-            bars.append((word, name, each.time_ns))
+    tried = [(word, each) for word, group in groups.items() for each in group]
+    for number, (word, each) in enumerate(tried, 1):  # names of objects may be alike
+        bars.append((word, f"{number}. {each.action}: {each.thing.title}", each.time_ns))
     return b.Chart(
         "The simulated time of the program with each change by itself, and with all proposals.",
         b.Axis("simulated time", "ns", zero=True),

@@ -146,7 +146,7 @@ def _pages(result: LocalityResult) -> Iterator[b.Block]:
     size, by = result.origin.page_bytes, result.origin.asker
     rows = _ranked(result.pages, "page", "home", "accesses")
     bars = sorted(rows[:_MOST_BARS])
-    series = [(f"{by} {n}", tuple(row[2][n] for row in bars)) for n in result.askers]
+    series = [(f"{by} {n}", tuple(row[2][n] or None for row in bars)) for n in result.askers]
     if not series:  # who asked is not known
         series = [("accesses", tuple(row[4] for row in bars))]
     most = f"; the {len(bars)} with most" * (len(bars) < len(rows))
