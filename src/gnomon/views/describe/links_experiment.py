@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.links.result import (
-        CrossTalk,
-        Difference,
-        Emulation,
-        IdleBusy,
-        Level,
-        LinksExperiment,
-        LoadedRun,
-        Saturation,
-        Step,
-    )
+    from gnomon.analysis.links import result as links
 
 
-def describe(result: LinksExperiment) -> Iterator[b.Block]:
+def describe(result: links.LinksExperiment) -> Iterator[b.Block]:
     """Yield what there is to see of an experiment, from the result alone."""
     yield b.Headline(f"{result.machine}: {_title(result)}; generators: {result.stream}")
     if result.run is not None:
@@ -42,7 +32,7 @@ def describe(result: LinksExperiment) -> Iterator[b.Block]:
         yield _levels(result.loads, result.run)
 
 
-def _title(result: LinksExperiment) -> str:
+def _title(result: links.LinksExperiment) -> str:
     if result.saturation is not None:
         return f"saturating {result.saturation.channel}"
     if result.crosstalk is not None:
@@ -56,7 +46,7 @@ def _title(result: LinksExperiment) -> str:
     return "a program beside load"
 
 
-def _run(run: LoadedRun) -> Iterator[b.Block]:
+def _run(run: links.LoadedRun) -> Iterator[b.Block]:
     """Yield how a program fared under load."""
     text = f"{' '.join(run.command)}: {units.number(run.seconds * 1e9, 'ns')} under load"
     if run.alone is not None and run.ratio is not None:
@@ -65,10 +55,10 @@ def _run(run: LoadedRun) -> Iterator[b.Block]:
     yield b.Finding(f"{text}.")
 
 
-def _saturation(found: Saturation) -> Iterator[b.Block]:
+def _saturation(found: links.Saturation) -> Iterator[b.Block]:
     plateau = units.number(found.plateau, "B/s")
     if found.at is None:
-        most = _generators(found.steps[-1].count if found.steps else 0)
+        most = _many(found.steps[-1].count if found.steps else 0)
         yield b.Finding(
             f"{found.channel} is not saturated by {most}: the most is {plateau} so far.",
             b.Tone.DOUBT,
@@ -78,7 +68,7 @@ def _saturation(found: Saturation) -> Iterator[b.Block]:
         one = f", one reads {units.number(found.single, 'B/s')}" if found.at > 1 else ""
         verb = "reaches" if found.at == 1 else "reach"
         yield b.Finding(
-            f"{found.channel} carries {plateau} ({binary}); {_generators(found.at)} {verb} it{one}."
+            f"{found.channel} carries {plateau} ({binary}); {_many(found.at)} {verb} it{one}."
         )
     yield b.Table.of(
         found.steps,
@@ -98,16 +88,14 @@ def _saturation(found: Saturation) -> Iterator[b.Block]:
     )
 
 
-def _crosstalk(found: CrossTalk) -> Iterator[b.Block]:
+def _crosstalk(found: links.CrossTalk) -> Iterator[b.Block]:
     channel = found.channel
     falls = "falls" if found.monotone else "does not fall"
-    flat = (
-        f"stays flat from {_generators(found.flat_from)} on"
-        if found.flat_from is not None
-        else "still changes at the end"
-    )
+    flat = "still changes at the end"
+    if found.flat_from is not None:
+        flat = f"stays flat from {_many(found.flat_from)} on"
     yield b.Finding(
-        f"With {_generators(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
+        f"With {_many(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
         f"loaded, and {flat}: {_change(found.drop)}."
     )
     yield b.Table.of(
@@ -122,7 +110,7 @@ def _crosstalk(found: CrossTalk) -> Iterator[b.Block]:
 
 
 def _course(
-    caption: str, label: str, steps: Sequence[Step], marks: tuple[b.Mark, ...] = ()
+    caption: str, label: str, steps: Sequence[links.Step], marks: tuple[b.Mark, ...] = ()
 ) -> b.Chart:
     """Return bandwidth over generators: a line through medians, and every repetition."""
     every = [(step.count, total) for step in steps for total in step.totals]
@@ -145,20 +133,15 @@ def _course(
     )
 
 
-def _idle_busy(found: IdleBusy) -> Iterator[b.Block]:
-    turns = len(found.idle)
-    verdict = (
-        "it makes a difference whether that node is busy"
-        if found.difference.certain
-        else "no difference that could be told from chance"
-    )
-    yield b.Finding(
-        f"{found.channel} with {_generators(found.count)}, {turns} turn{'s' * (turns != 1)}: "
-        f"{verdict}."
-    )
+def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
+    verdict = "no difference that could be told from chance"
+    if found.difference.certain:
+        verdict = "it makes a difference whether that node is busy"
+    turns = _many(len(found.idle), "turn")
+    yield b.Finding(f"{found.channel} with {_many(found.count)}, {turns}: {verdict}.")
     low, high = found.difference.interval
     ends = (low, high) if math.isfinite(high - low) else (None, None)
-    waiting = f"{found.spinners} CPU{'s' * (found.spinners != 1)} waiting busily"
+    waiting = f"{_many(found.spinners, 'CPU')} waiting busily"
     yield b.Table.of(
         (
             ("idle", b.Cell(found.idle_mean, "B/s")),
@@ -166,8 +149,8 @@ def _idle_busy(found: IdleBusy) -> Iterator[b.Block]:
             ("difference", b.Cell(found.difference.value, "B/s", *ends)),
         ),
         (
-            b.Column(f"node {found.channel.home}", lambda row: row[0]),
-            b.Column("bandwidth", lambda row: row[1], interval="95 % interval"),
+            b.Column(f"node {found.channel.home}", itemgetter(0)),
+            b.Column("bandwidth", itemgetter(1), interval="95 % interval"),
         ),
         name="turns",
     )
@@ -188,7 +171,7 @@ def _idle_busy(found: IdleBusy) -> Iterator[b.Block]:
     )
 
 
-def _emulation(found: Emulation) -> Iterator[b.Block]:
+def _emulation(found: links.Emulation) -> Iterator[b.Block]:
     gone = [row.share for row in found.channels if not row.linked and row.share is not None]
     kept = [row.share for row in found.channels if row.linked and row.share is not None]
     if gone:
@@ -228,7 +211,7 @@ def _emulation(found: Emulation) -> Iterator[b.Block]:
     )
 
 
-def _levels(levels: Sequence[Level], run: LoadedRun) -> b.Table:
+def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
     """Return the loads that were set, and what they carried while the program ran."""
     during = {str(each.channel): each.rate for each in run.during}
     return b.Table.of(
@@ -253,7 +236,7 @@ def _range(shares: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _change(found: Difference) -> str:
+def _change(found: links.Difference) -> str:
     low, high = found.interval
     if not math.isfinite(high - low):
         return f"{units.number(found.value, 'B/s')}, from too few measurements for an interval"
@@ -261,5 +244,5 @@ def _change(found: Difference) -> str:
     return f"{value} (95 % interval {units.interval(low, high, 'B/s', value=found.value)})"
 
 
-def _generators(count: int) -> str:
-    return f"{count} generator{'s' * (count != 1)}"
+def _many(count: int, what: str = "generator") -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

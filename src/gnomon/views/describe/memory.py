@@ -22,8 +22,7 @@ _LEAST_SQUARE, _MOST_SQUARE = 3, 64  # CPUs, for a matrix to tell more than a li
 def describe(result: MemoryResult) -> Iterator[b.Block]:
     """Yield what there is to see of probes of memory, from the result alone."""
     yield b.Headline(_title(result), tuple(_lines(result)))
-    for text in _findings(result):
-        yield b.Finding(text)
+    yield from map(b.Finding, _findings(result))
     yield from (b.Text(f"note: {note}", b.Tone.FAINT) for note in result.notes)
     yield from _curves(result)
     yield from _bandwidth(result)
@@ -49,10 +48,8 @@ def _title(result: MemoryResult) -> str:
 
 def _lines(result: MemoryResult) -> Iterator[str]:
     total = units.brief(sum(node.memory for node in result.nodes), "B")
-    words = [
-        _count(len(result.cpus), "CPU"),
-        f"{total} on {_count(len(result.nodes), 'NUMA node')}",
-    ]
+    nodes = _count(len(result.nodes), "NUMA node")
+    words = [_count(len(result.cpus), "CPU"), f"{total} on {nodes}"]
     if result.siblings:
         words.append(f"up to {max(map(len, result.siblings))} hardware threads per core")
     if len(result.classes) > 1:
@@ -62,13 +59,10 @@ def _lines(result: MemoryResult) -> Iterator[str]:
     processor = result.provenance.cpu if result.provenance is not None else ""
     yield f"{processor}{': ' * bool(processor)}{', '.join(words)}"
     load = result.load
-    yield (
-        f"load {load.average:.2f}, other programs used {load.others:.2f} CPUs, "
-        f"{load.steal:.1%} stolen"
-    )
+    used = f"other programs used {load.others:.2f} CPUs, {load.steal:.1%} stolen"
+    yield f"load {load.average:.2f}, {used}"
     if result.pages_confirmed:
-        pages = f"{result.pages_confirmed:,} pages were on the node they should be on"
-        yield f"{pages} (move_pages)"
+        yield f"{result.pages_confirmed:,} pages were on the node they should be on (move_pages)"
 
 
 _percent = partial(units.number, unit="%")
@@ -319,9 +313,11 @@ def _nodes(result: MemoryResult) -> Iterator[b.Block]:
     targets = sorted({pair.memory for pair in result.matrix})
     above, beside = ([f"node {n}" for n in numbers] for numbers in (targets, sources))
     rows = [[found.get((source, target)) for target in targets] for source in sources]
-    latencies = [[None if pair is None else pair.latency.best for pair in row] for row in rows]
-    rates = [[None if pair is None else pair.bandwidth.best for pair in row] for row in rows]
-    for what, cells, unit in (("latency", latencies, "ns"), ("read bandwidth", rates, "B/s")):
+    for what, best, unit in (
+        ("latency", attrgetter("latency.best"), "ns"),
+        ("read bandwidth", attrgetter("bandwidth.best"), "B/s"),
+    ):
+        cells = [[None if pair is None else best(pair) for pair in row] for row in rows]
         caption = f"Best {what} from the CPUs of a node to the memory of another"
         name = f"{what} between nodes"
         yield b.Table.matrix("from", above, cells, unit, down=beside, caption=caption, name=name)
