@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from gnomon.analysis.links.result import LinksResult
 
 _EVERY = 0.5  # seconds
+_REST = 0.05  # seconds
 _AROUND = 9  # lines that are for neither channels nor nodes, and blank ones
 _LEAST = 4  # channels in sight
 _RECORD = 6  # lines of a channel on a narrow screen
 _DIGITS = 3
 _HELP = "+ - generators   0 none   [ ] rest   ↑ ↓ channel   Tab nodes   q quit"
 _KEYS = re.compile(r"\x1b\[<\d+;\d+;\d+[Mm]|\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+_BEGUN = re.compile(rb"\x1b[\[O<0-9;]*$")  # a key of which more is to come
 _CLICK = re.compile(r"\x1b\[<0;\d+;(\d+)M")
 _NAMES = {
     "\x1b[A": "up",
@@ -229,6 +231,8 @@ def _keys() -> Iterator[Callable[[], str]]:
         if not select.select([keyboard], [], [], _EVERY)[0]:
             return ""
         found = os.read(keyboard, 1024)
+        while _BEGUN.search(found) and select.select([keyboard], [], [], _REST)[0]:
+            found += os.read(keyboard, 1024)
         return found.decode(errors="replace") if found else "q"  # the terminal has gone
 
     try:
