@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon import units
 from gnomon.views import blocks as b
@@ -70,15 +70,13 @@ def _saturation(found: links.Saturation) -> Iterator[b.Block]:
         yield b.Finding(
             f"{found.channel} carries {plateau} ({binary}); {_many(found.at)} {verb} it{one}."
         )
-    yield b.Table.of(
+    yield _table(
+        "steps",
         found.steps,
-        (
-            b.Column("generators", attrgetter("count")),
-            b.Column("together", attrgetter("total"), "B/s", common=True),
-            b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
-            b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
-        ),
-        name="steps",
+        b.Column("generators", attrgetter("count")),
+        b.Column("together", attrgetter("total"), "B/s", common=True),
+        b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
+        b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
     )
     yield _course(
         f"What generators on {found.channel} read together.",
@@ -98,13 +96,11 @@ def _crosstalk(found: links.CrossTalk) -> Iterator[b.Block]:
         f"With {_many(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
         f"loaded, and {flat}: {_change(found.drop)}."
     )
-    yield b.Table.of(
+    yield _table(
+        "steps",
         found.steps,
-        (
-            b.Column(f"generators on {channel.reverse}", attrgetter("count")),
-            b.Column(f"on {channel}", attrgetter("total"), "B/s", common=True),
-        ),
-        name="steps",
+        b.Column(f"generators on {channel.reverse}", attrgetter("count")),
+        b.Column(f"on {channel}", attrgetter("total"), "B/s", common=True),
     )
     yield _course(f"What {channel} still gets.", f"generators on {channel.reverse}", found.steps)
 
@@ -142,17 +138,15 @@ def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
     low, high = found.difference.interval
     ends = (low, high) if math.isfinite(high - low) else (None, None)
     waiting = f"{_many(found.spinners, 'CPU')} waiting busily"
-    yield b.Table.of(
+    yield _table(
+        "turns",
         (
             ("idle", b.Cell(found.idle_mean, "B/s")),
             (waiting, b.Cell(found.busy_mean, "B/s")),
             ("difference", b.Cell(found.difference.value, "B/s", *ends)),
         ),
-        (
-            b.Column(f"node {found.channel.home}", itemgetter(0)),
-            b.Column("bandwidth", itemgetter(1), interval="95 % interval"),
-        ),
-        name="turns",
+        b.Column(f"node {found.channel.home}", itemgetter(0)),
+        b.Column("bandwidth", itemgetter(1), interval="95 % interval"),
     )
     sides = {"idle": found.idle, "busy": found.busy}
     yield b.Chart(
@@ -178,17 +172,15 @@ def _emulation(found: links.Emulation) -> Iterator[b.Block]:
         text = f"Of channels that the {found.topology} lacks, {_range(gone)} is left"
         text += f"; of its own, {_range(kept)}" if kept else ""
         yield b.Finding(f"{text}, for one more generator on one channel at a time.")
-    yield b.Table.of(
+    yield _table(
+        "channels",
         found.channels,
-        (
-            b.Column("channel", lambda row: str(row.channel)),
-            b.Column("generators", lambda row: row.generators or None),
-            b.Column("before", attrgetter("before"), "B/s", common=True),
-            b.Column("left", attrgetter("after"), "B/s", common=True),
-            b.Column("share", attrgetter("share"), "%"),
-            b.Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
-        ),
-        name="channels",
+        b.Column("channel", lambda row: str(row.channel)),
+        b.Column("generators", lambda row: row.generators or None),
+        b.Column("before", attrgetter("before"), "B/s", common=True),
+        b.Column("left", attrgetter("after"), "B/s", common=True),
+        b.Column("share", attrgetter("share"), "%"),
+        b.Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
     )
     names = tuple(str(row.channel) for row in found.channels)
     yield b.Chart(
@@ -214,21 +206,23 @@ def _emulation(found: links.Emulation) -> Iterator[b.Block]:
 def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
     """Return the loads that were set, and what they carried while the program ran."""
     during = {str(each.channel): each.rate for each in run.during}
-    return b.Table.of(
+    return _table(
+        "loads",
         levels,
-        (
-            b.Column("channel", lambda level: str(level.channel)),
-            b.Column("generators", attrgetter("count")),
-            b.Column("duty", attrgetter("duty"), "%"),
-            b.Column("wanted", attrgetter("wanted"), "B/s", common=True),
-            b.Column("reached", attrgetter("reached"), "B/s", common=True),
-            b.Column("of what it carries", attrgetter("share"), "%"),
-            b.Column(
-                "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
-            ),
+        b.Column("channel", lambda level: str(level.channel)),
+        b.Column("generators", attrgetter("count")),
+        b.Column("duty", attrgetter("duty"), "%"),
+        b.Column("wanted", attrgetter("wanted"), "B/s", common=True),
+        b.Column("reached", attrgetter("reached"), "B/s", common=True),
+        b.Column("of what it carries", attrgetter("share"), "%"),
+        b.Column(
+            "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
         ),
-        name="loads",
     )
+
+
+def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
+    return b.Table.of(rows, columns, name=name)
 
 
 def _range(shares: Sequence[float]) -> str:

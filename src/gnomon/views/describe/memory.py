@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon import units
 from gnomon.views import blocks as b
@@ -68,6 +68,10 @@ def _lines(result: MemoryResult) -> Iterator[str]:
 _percent = partial(units.number, unit="%")
 
 
+def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
+    return b.Table.of(rows, columns, name=name)
+
+
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
@@ -112,17 +116,15 @@ def _curves(result: MemoryResult) -> Iterator[b.Block]:
     if result.main_curve is not None:
         yield _curve_chart(result, result.main_curve)
     if result.levels:
-        yield b.Table.of(
+        yield _table(
+            "levels",
             result.levels,
-            (
-                b.Column("level", lambda row: row[0]),
-                _ns("latency", lambda row: row[1] and row[1].ns),
-                b.Column("cycles", lambda row: row[1] and row[1].cycles, digits=3),
-                b.Column("measured size", lambda row: row[2] and row[2].measured, "B", digits=3),
-                b.Column("misses from", lambda row: row[2] and row[2].begins, "B", 1, digits=3),
-                b.Column("reported size", lambda row: row[2] and row[2].reported, "B", digits=3),
-            ),
-            name="levels",
+            b.Column("level", lambda row: row[0]),
+            _ns("latency", lambda row: row[1] and row[1].ns),
+            b.Column("cycles", lambda row: row[1] and row[1].cycles, digits=3),
+            b.Column("measured size", lambda row: row[2] and row[2].measured, "B", digits=3),
+            b.Column("misses from", lambda row: row[2] and row[2].begins, "B", 1, digits=3),
+            b.Column("reported size", lambda row: row[2] and row[2].reported, "B", digits=3),
         )
 
 
@@ -201,29 +203,25 @@ def _pairs(result: MemoryResult) -> Iterator[b.Block]:
     if not result.cores:
         return
     yield b.Section("A cache line between CPUs")
-    pairs = b.Table.of(
+    pairs = _table(
+        "cores",
         result.cores,
-        (
-            b.Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
-            b.Column("", attrgetter("relation")),
-            _ns("best", attrgetter("latency.best")),
-            _ns("median", attrgetter("latency.median")),
-        ),
-        name="cores",
+        b.Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
+        b.Column("", attrgetter("relation")),
+        _ns("best", attrgetter("latency.best")),
+        _ns("median", attrgetter("latency.median")),
     )
     cpus = sorted({cpu for pair in result.cores for cpu in (pair.first, pair.second)})
     if len(cpus) < _LEAST_SQUARE:
         yield pairs
         return
-    yield b.Table.of(
+    yield _table(
+        "relations",
         result.relations,
-        (
-            b.Column("pairs of CPUs with", attrgetter("relation")),
-            b.Column("pairs", attrgetter("pairs")),
-            _ns("best", attrgetter("best")),
-            _ns("median", attrgetter("median")),
-        ),
-        name="relations",
+        b.Column("pairs of CPUs with", attrgetter("relation")),
+        b.Column("pairs", attrgetter("pairs")),
+        _ns("best", attrgetter("best")),
+        _ns("median", attrgetter("median")),
     )
     if len(cpus) <= _MOST_SQUARE:
         times = {(pair.first, pair.second): pair.latency.best for pair in result.cores}
@@ -239,33 +237,29 @@ def _cores(result: MemoryResult) -> Iterator[b.Block]:
     if not result.kinds:
         return
     yield b.Section("Cores")
-    yield b.Table.of(
+    yield _table(
+        "classes",
         result.kinds,
-        (
-            b.Column("a core alone", lambda kind: kind.name or "all cores are alike"),
-            b.Column("CPU", attrgetter("cpu")),
-            b.Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
-            _ns("first cache", attrgetter("first_cache.best")),
-            _ns("memory", attrgetter("memory.best")),
-            _rate("reads", attrgetter("read.best")),
-        ),
-        name="classes",
+        b.Column("a core alone", lambda kind: kind.name or "all cores are alike"),
+        b.Column("CPU", attrgetter("cpu")),
+        b.Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
+        _ns("first cache", attrgetter("first_cache.best")),
+        _ns("memory", attrgetter("memory.best")),
+        _rate("reads", attrgetter("read.best")),
     )
     if not result.siblings:
         yield b.Text(
             "No core has several hardware threads, as far as the kernel shows.", b.Tone.FAINT
         )
     if result.shared_cores:
-        yield b.Table.of(
+        yield _table(
+            "shared cores",
             result.shared_cores,
-            (
-                b.Column("a core shared by", lambda core: f"CPUs {', '.join(map(str, core.cpus))}"),
-                _rate("one reads", attrgetter("one_reads.best")),
-                _rate("all read", attrgetter("all_read.best")),
-                _ns("first cache, alone", attrgetter("first_cache_alone.best")),
-                _ns("while others read", attrgetter("first_cache_beside.best")),
-            ),
-            name="shared cores",
+            b.Column("a core shared by", lambda core: f"CPUs {', '.join(map(str, core.cpus))}"),
+            _rate("one reads", attrgetter("one_reads.best")),
+            _rate("all read", attrgetter("all_read.best")),
+            _ns("first cache, alone", attrgetter("first_cache_alone.best")),
+            _ns("while others read", attrgetter("first_cache_beside.best")),
         )
 
 
@@ -288,18 +282,16 @@ def _loaded(result: MemoryResult) -> Iterator[b.Block]:
             b.Layer(b.Kind.DOTS, rates, medians, "median", hover=busy),
         ),
     )
-    yield b.Table.of(
+    yield _table(
+        "loaded",
         result.loaded,
-        (
-            b.Column(
-                "latency while others read",
-                lambda row: f"{_percent(row.duty)} of the time" if row.duty else "never: idle",
-            ),
-            _ns("best", attrgetter("latency.best")),
-            _ns("median", attrgetter("latency.median")),
-            _rate("they read", lambda row: row.bandwidth if row.duty else None),
+        b.Column(
+            "latency while others read",
+            lambda row: f"{_percent(row.duty)} of the time" if row.duty else "never: idle",
         ),
-        name="loaded",
+        _ns("best", attrgetter("latency.best")),
+        _ns("median", attrgetter("latency.median")),
+        _rate("they read", lambda row: row.bandwidth if row.duty else None),
     )
 
 
@@ -323,18 +315,16 @@ def _nodes(result: MemoryResult) -> Iterator[b.Block]:
         yield b.Table.matrix("from", above, cells, unit, down=beside, caption=caption, name=name)
     reported = [node for node in result.nodes if node.access is not None]
     if reported:
-        yield b.Table.of(
+        yield _table(
+            "reported",
             reported,
-            (
-                b.Column("reported (HMAT) for", lambda node: f"node {node.number}"),
-                b.Column(
-                    "from",
-                    lambda node: ", ".join(f"node {number}" for number in node.access.initiators),
-                ),
-                b.Column("read latency", attrgetter("access.read_latency"), "ns"),
-                b.Column("read bandwidth", attrgetter("access.read_bandwidth"), "B/s"),
+            b.Column("reported (HMAT) for", lambda node: f"node {node.number}"),
+            b.Column(
+                "from",
+                lambda node: ", ".join(f"node {number}" for number in node.access.initiators),
             ),
-            name="reported",
+            b.Column("read latency", attrgetter("access.read_latency"), "ns"),
+            b.Column("read bandwidth", attrgetter("access.read_bandwidth"), "B/s"),
         )
 
 
