@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.events.sysfs import parse_cpu_list
 
 SYSFS = Path("/sys")
 _NODE = re.compile(r"node([0-9]+)")
@@ -81,13 +80,11 @@ class Nodes:
 
 def read_nodes(sysfs: Path = SYSFS, usable: frozenset[int] | None = None) -> Nodes:
     """Return the nodes and their CPUs; of these only the `usable` ones, if given."""
-    from gnomon.events.sysfs import parse_cpu_list
-
     folder = sysfs / "devices/system/node"
     numbers = sorted(int(m[1]) for path in _children(folder) if (m := _NODE.fullmatch(path.name)))
     if not numbers:
         return Nodes((_whole_machine(sysfs, usable),))
-    online = parse_cpu_list(_text(folder / "online"))
+    online = _cpu_list(_text(folder / "online"))
     if online:
         numbers = [number for number in numbers if number in online]
     nodes = tuple(
@@ -102,15 +99,13 @@ def usable_cpus() -> frozenset[int]:
 
 
 def _read_node(path: Path, number: int, numbers: list[int], usable: frozenset[int] | None) -> Node:
-    from gnomon.events.sysfs import parse_cpu_list
-
     amounts = {key: 1024 * int(value) for key, value in _MEMINFO.findall(_text(path / "meminfo"))}
     # A row has a column for each online node, in their order.
     row = [int(word) for word in _text(path / "distance").split()]
     distances = dict(zip(numbers, row, strict=True)) if len(row) == len(numbers) else {}
     return Node(
         number,
-        _usable(parse_cpu_list(_text(path / "cpulist")), usable),
+        _usable(_cpu_list(_text(path / "cpulist")), usable),
         amounts.get("MemTotal", 0),
         # Files that live in memory alone are not among these: they cannot make room.
         sum(amounts.get(key, 0) for key in ("MemFree", "Active(file)", "Inactive(file)")),
@@ -141,9 +136,7 @@ def _read_access(path: Path) -> NodeAccess | None:
 
 def _whole_machine(sysfs: Path, usable: frozenset[int] | None) -> Node:
     """Return all there is as one node: a kernel without NUMA shows none."""
-    from gnomon.events.sysfs import parse_cpu_list
-
-    cpus = parse_cpu_list(_text(sysfs / "devices/system/cpu/online")) or tuple(usable_cpus())
+    cpus = _cpu_list(_text(sysfs / "devices/system/cpu/online")) or tuple(usable_cpus())
     page = os.sysconf("SC_PAGE_SIZE")
     memory, free = (page * os.sysconf(name) for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
     return Node(0, _usable(cpus, usable), memory, free, {0: 10})
@@ -151,6 +144,12 @@ def _whole_machine(sysfs: Path, usable: frozenset[int] | None) -> Node:
 
 def _usable(cpus: tuple[int, ...], usable: frozenset[int] | None) -> tuple[int, ...]:
     return cpus if usable is None else tuple(cpu for cpu in cpus if cpu in usable)
+
+
+def _cpu_list(text: str) -> tuple[int, ...]:
+    from gnomon.events.sysfs import parse_cpu_list
+
+    return parse_cpu_list(text)
 
 
 def _children(folder: Path) -> list[Path]:
@@ -317,7 +316,7 @@ def read_cpus(numbers: Iterable[int], sysfs: Path = SYSFS) -> Cpus:
 
 def _read_cpu(number: int, kind: str, sysfs: Path) -> Cpu:
     folder = sysfs / f"devices/system/cpu/cpu{number}"
-    siblings = parse_cpu_list(_text(folder / "topology/thread_siblings_list")) or (number,)
+    siblings = _cpu_list(_text(folder / "topology/thread_siblings_list")) or (number,)
     package = _text(folder / "topology/physical_package_id")
     caches = (_read_cache(path, number) for path in sorted((folder / "cache").glob("index[0-9]*")))
     return Cpu(
@@ -334,7 +333,7 @@ def _read_cache(folder: Path, cpu: int) -> Cache | None:
     level, line = _text(folder / "level"), _text(folder / "coherency_line_size")
     if _text(folder / "type") == "Instruction" or not size or not level.isdigit():
         return None
-    shared = parse_cpu_list(_text(folder / "shared_cpu_list")) or (cpu,)
+    shared = _cpu_list(_text(folder / "shared_cpu_list")) or (cpu,)
     in_bytes = int(size[1]) * _UNITS[size[2]]
     return Cache(int(level), in_bytes, int(line) if line.isdigit() else 64, shared)
 
@@ -343,7 +342,7 @@ def _kinds(numbers: list[int], sysfs: Path) -> dict[int, str]:
     """Return classes of cores: Intel names them, ARM gives capacities, others only clocks."""
     named: dict[int, str] = {}
     for name, kind in _HYBRID.items():
-        named |= dict.fromkeys(parse_cpu_list(_text(sysfs / "devices" / name / "cpus")), kind)
+        named |= dict.fromkeys(_cpu_list(_text(sysfs / "devices" / name / "cpus")), kind)
     if named:
         return named
     for file, text in (("cpu_capacity", "capacity {}"), ("cpufreq/cpuinfo_max_freq", "{} MHz")):
