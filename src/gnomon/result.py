@@ -39,12 +39,14 @@ LARGE = 4096
 """How many numbers an array may have to be written in full though a recording holds it."""
 
 KINDS: dict[str, str] = {
+    "advice": "gnomon.analysis.locality.result",
     "compare": "gnomon.analysis.compare.result",
     "count": "gnomon.analysis.count.result",
     "latency": "gnomon.analysis.latency.result",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
     "links-experiment": "gnomon.analysis.links.result",
+    "locality": "gnomon.analysis.locality.result",
     "messages-bench": "gnomon.analysis.messages.result",
     "messages-dirt": "gnomon.analysis.messages.raytracer.result",
     "messages-fit": "gnomon.messaging.result",

@@ -35,7 +35,6 @@ _GROUPS = {
     "memory": {
         "memory": "probe this host's memory: latency, bandwidth, nodes",
         "latency": "find out how long loads take, and where they are answered",
-        "probe": "stream latencies of this host to a viewer elsewhere",
         "locality": "find out which memory is accessed from where, with few counters",
         "links": "show the links between nodes, load them, and experiment on them",
     },
@@ -60,6 +59,7 @@ RENAMED: dict[str, str] = {
     "record": "count -i 10ms -o",
     "serve": "report --serve",
     "notify": "messages",
+    "probe": "latency probe",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

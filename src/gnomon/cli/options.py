@@ -102,7 +102,8 @@ def call(
 ) -> _Returned:
     """Call a function of the API with the options that are parameters of it, as far as given."""
     code = function.__code__
-    names = code.co_varnames[len(arguments) : code.co_argcount + code.co_kwonlyargcount]
+    given_in_place = min(len(arguments), code.co_argcount)
+    names = code.co_varnames[given_in_place : code.co_argcount + code.co_kwonlyargcount]
     passed = {name: getattr(given, name, None) for name in names if name not in more}
     passed = {name: value for name, value in passed.items() if value is not None}
     return function(*arguments, **passed, **more)

@@ -231,7 +231,7 @@ def _run(how: _Setting, loader: Loader, program: Command, levels: Sequence[Level
     """Run a program beside load, here or on the simulated machine."""
     if how.progress is not None:
         how.progress("")  # the terminal is the program's now
-    from gnomon.analysis.links.running import run_loaded, run_loaded_on
+    from gnomon.analysis.links.loader import run_loaded, run_loaded_on
 
     if how.place.machine is not None:
         return run_loaded_on(how.place.machine, program.argv, levels, seed=how.place.seed)

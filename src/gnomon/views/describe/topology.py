@@ -5,43 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gnomon.views.blocks import Block, Cell, Edge, Graph, Node, Section
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
     from gnomon.machines import Machine
     from gnomon.recording.contents import Provenance
 
 
-def graph_of(machine: Machine, caption: str = "") -> Graph:
+def graph_of(machine: Machine, caption: str = "") -> b.Graph:
     """Return the nodes of a machine with their cores and memory, and the links between them."""
     nodes = []
     for number, node in enumerate(machine.nodes):
-        facts: list[str | tuple[str, Cell]] = []
+        facts: list[str | tuple[str, b.Cell]] = []
         threads = f" × {machine.core.threads} threads" if machine.core.threads > 1 else ""
         cores = f"{node.cores} core{'s' * (node.cores > 1)}{threads}"
         facts.append(cores if node.cores else "no cores")
         if node.memory is None:
             facts.append("no memory")
         else:
-            facts.append(("", Cell(node.memory.gb_per_s * 1e9, "B/s")))
-            facts.append(("", Cell(node.memory.read_latency_ns, "ns")))
-        nodes.append(Node(f"node {number}", tuple(facts)))
+            facts.append(("", b.Cell(node.memory.gb_per_s * 1e9, "B/s")))
+            facts.append(("", b.Cell(node.memory.read_latency_ns, "ns")))
+        nodes.append(b.Node(f"node {number}", tuple(facts)))
     edges = [
-        Edge(
+        b.Edge(
             link.ends[0],
             link.ends[1],
             (
-                Cell(link.gb_per_s * 1e9, "B/s"),
-                Cell(link.latency_ns, "ns"),
-                Cell(f"{link.duplex} duplex"),
+                b.Cell(link.gb_per_s * 1e9, "B/s"),
+                b.Cell(link.latency_ns, "ns"),
+                b.Cell(f"{link.duplex} duplex"),
             ),
         )
         for link in machine.links
     ]
-    return Graph(tuple(nodes), tuple(edges), caption)
+    return b.Graph(tuple(nodes), tuple(edges), caption)
 
 
-def machines_of(origins: Iterable[Provenance]) -> Iterator[Block]:
+def machines_of(origins: Iterable[Provenance]) -> Iterator[b.Block]:
     """Yield the simulated machines that numbers come from, as far as they can be found."""
     names = dict.fromkeys(name for origin in origins for name in origin.machine.split(", ") if name)
     if not names:
@@ -56,6 +56,6 @@ def machines_of(origins: Iterable[Provenance]) -> Iterator[Block]:
         except GnomonError:  # a description of somebody's own, which is not here
             continue
         if not headed:
-            yield Section("The simulated machine")
+            yield b.Section("The simulated machine")
             headed = True
         yield graph_of(machine, f"The topology of {machine.title}, as it is simulated.")

@@ -11,16 +11,6 @@ from gnomon.views.report.page import Figure, Page, Section
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.state import State
-    from gnomon.analysis.locality.model import LocalityResult
-
-
-def locality_page(result: LocalityResult) -> Page:
-    """Return the report of which memory was accessed from where."""
-    from gnomon.views.report.locality import locality_sections
-
-    origins = () if result.provenance is None else (result.provenance,)
-    title = f"Locality of {result.origin.what}"
-    return page_of(title, locality_sections(result), origins, result.warnings)
 
 
 def state_page(result: State) -> Page:

@@ -7,20 +7,12 @@ from html import escape
 from typing import Any
 
 from gnomon.analysis.estimate.state import State
-from gnomon.analysis.locality.advisor.result import Advice
-from gnomon.analysis.locality.model import LocalityResult
-from gnomon.views.report.advice import advice_page
-from gnomon.views.report.assemble import (
-    locality_page,
-    state_page,
-)
+from gnomon.views.report.assemble import state_page
 from gnomon.views.report.page import DataTable, Page, Section
 
 _ROWS = 25
 
 _PAGES: dict[type, Callable[[Any], Page]] = {
-    Advice: advice_page,
-    LocalityResult: locality_page,
     State: state_page,
 }
 

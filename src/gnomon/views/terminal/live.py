@@ -16,20 +16,24 @@ class Redrawn:
     with Redrawn(sys.stdout) as picture:
         for moment in moments:
             picture.draw(describe(moment))
+
+    With `whole` it has the screen for itself, and what was there before comes back at the end.
     """
 
-    def __init__(self, stream: TextIO, *, colour: str = "auto") -> None:
+    def __init__(self, stream: TextIO, *, colour: str = "auto", whole: bool = False) -> None:
         self._stream = stream
         self._colour = colour
+        self._whole = whole
         self._widths: dict[str, int] = {}
-        self._height = 0
+        self._columns = 0
+        self.shown: list[str] = []
 
     def __enter__(self) -> Redrawn:
-        self._stream.write("\x1b[?25l")  # no cursor
+        self._stream.write("\x1b[?1049h" * self._whole + "\x1b[?25l")  # no cursor
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stream.write("\x1b[?25h")
+        self._stream.write("\x1b[?25h" + "\x1b[?1049l" * self._whole)
         self._stream.flush()
 
     def draw(self, blocks: Iterable[Block]) -> None:
@@ -37,11 +41,13 @@ class Redrawn:
         from dataclasses import replace
 
         screen = screen_of(self._stream, colour=self._colour, live=True)
+        if screen.columns != self._columns:
+            self._columns = screen.columns or 0
+            self._widths.clear()
         screen = replace(screen, widths=self._widths)
         rows = max(shutil.get_terminal_size().lines - 1, 1)
-        shown = list(lines(blocks, screen))[:rows]
-        back = f"\x1b[{self._height}A\r" if self._height else ""
-        drawn = "".join(f"{line}\x1b[K\n" for line in shown)
+        back = "\x1b[H" if self._whole else f"\x1b[{len(self.shown)}A\r" if self.shown else ""
+        self.shown = list(lines(blocks, screen))[:rows]
+        drawn = "".join(f"{line}\x1b[K\n" for line in self.shown)
         self._stream.write(f"{back}{drawn}\x1b[J")
         self._stream.flush()
-        self._height = len(shown)
