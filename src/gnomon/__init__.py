@@ -20,9 +20,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
-    from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.doctor import doctor
     from gnomon.analysis.estimate.observe import observe
     from gnomon.analysis.estimate.recorded import estimate, state_of
+    from gnomon.analysis.events import events
     from gnomon.analysis.latency import latency, latency_of
     from gnomon.analysis.links import links
     from gnomon.analysis.locality import locality
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
+    from gnomon.instrument.region_report import regions
     from gnomon.instrument.regions import region
+    from gnomon.machines import sim
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.sources.base import Command, Cpus, Process, Thread
     from gnomon.sources.registry import source
@@ -54,8 +57,9 @@ _HOMES = {
     "advise": "gnomon.analysis.locality.advisor",
     "compare": "gnomon.analysis.compare",
     "count": "gnomon.analysis.count",
-    "diagnose": "gnomon.analysis.diagnosis",
+    "doctor": "gnomon.analysis.doctor",
     "estimate": "gnomon.analysis.estimate.recorded",
+    "events": "gnomon.analysis.events",
     "links": "gnomon.analysis.links",
     "locality": "gnomon.analysis.locality",
     "latency": "gnomon.analysis.latency",
@@ -65,13 +69,17 @@ _HOMES = {
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "regions": "gnomon.instrument.region_report",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
+    "sim": "gnomon.machines.sim",
     "source": "gnomon.sources.registry",
     "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
 }
+
+_RENAMED = {"PerfSource": "source('host')", "diagnose": "doctor()"}
 
 __all__ = [
     "Command",
@@ -87,8 +95,9 @@ __all__ = [
     "advise",
     "compare",
     "count",
-    "diagnose",
+    "doctor",
     "estimate",
+    "events",
     "latency",
     "latency_of",
     "links",
@@ -98,9 +107,11 @@ __all__ = [
     "phases",
     "profile",
     "region",
+    "regions",
     "scale",
     "scale_models",
     "show",
+    "sim",
     "source",
     "state_of",
     "survey",
@@ -127,11 +138,12 @@ def lazy_names(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PerfSource":
-        raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
+    if name in _RENAMED:
+        raise AttributeError(f"gnomon.{name}() is now gnomon.{_RENAMED[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    value = getattr(home, name, home)  # a name with words of its own is a module
     globals()[name] = value
     return value
 

@@ -40,7 +40,12 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "doctor": "gnomon.analysis.doctor.result",
+    "events": "gnomon.analysis.events.result",
+    "events-fit": "gnomon.analysis.events.result",
     "latency": "gnomon.analysis.latency.result",
+    "machine": "gnomon.machines.result",
+    "machines": "gnomon.machines.result",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
     "links-experiment": "gnomon.analysis.links.result",
@@ -49,9 +54,12 @@ KINDS: dict[str, str] = {
     "messages-interference": "gnomon.analysis.messages.result",
     "messages-prediction": "gnomon.analysis.prediction.result",
     "messages-timeline": "gnomon.messaging.timeline",
+    "profile": "gnomon.instrument.result",
+    "regions": "gnomon.instrument.result",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
     "scale": "gnomon.analysis.scaling.result",
+    "workloads": "gnomon.machines.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gnomon.machines.pmu.description import load_pmu
     from gnomon.machines.program import Observed, Program, Range
     from gnomon.machines.signals import Process, load_signal
-    from gnomon.machines.workloads.build import build, parse_workload
+    from gnomon.machines.workloads.programs import build, parse_workload
 
 __all__ = [
     "DEPENDENT",
@@ -141,7 +141,7 @@ __getattr__, __dir__ = lazy_names(
         "Translation": "machine",
         "Watch": "execution",
         "WritePolicy": "machine",
-        "build": "workloads.build",
+        "build": "workloads.programs",
         "count_names": "ledger",
         "ledger_names": "ledger",
         "load_machine": "description",
@@ -149,6 +149,6 @@ __getattr__, __dir__ = lazy_names(
         "load_signal": "signals",
         "machine_names": "description",
         "parse_machine": "description",
-        "parse_workload": "workloads.build",
+        "parse_workload": "workloads.programs",
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gnomon.analysis.accounts import Call, Entry, Probe, correct, roll_up
+from gnomon.instrument import Call, Entry, Probe, correct, roll_up
 from gnomon.analysis.study import Row
 from gnomon_studies.verdicts import holds, within
 

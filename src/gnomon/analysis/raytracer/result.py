@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.instrument.region_report import RegionReport
+    from gnomon.instrument.result import RegionReport
     from gnomon.messaging.fitting import MissFit
     from gnomon.result import Quantity
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.analysis.accounts import Call, Entry, Probe, correct, region_accounts, roll_up
+from gnomon.instrument.accounts import Call, Entry, Probe, correct, region_accounts, roll_up
 from gnomon.errors import UsageError
-from gnomon.instrument.region_report import Overhead, RegionCount, RegionReport
+from gnomon.instrument.result import Overhead, RegionCount, RegionReport
 
 GET_DATA = {  # Parker, node 1 of the run with 32 workers
     "get_access": 2.140364,

@@ -1,59 +1,23 @@
-"""What this machine can measure, and why not the rest: the findings of `gnomon doctor`."""
+"""Looking at everything that decides what can be measured here."""
 
 from __future__ import annotations
 
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
+from gnomon.analysis.doctor.result import Diagnosis, Finding, State
 from gnomon.errors import GnomonError
 from gnomon.events.event import Request
 from gnomon.events.kernel import tracefs
+from gnomon.recording.contents import Provenance
 from gnomon.sources.abilities import CounterUnit, HasUnits
 from gnomon.sources.base import Availability, Source, Verdict
 from gnomon.sources.host import Host
 from gnomon.sources.registry import local, problems
-
-
-class State(StrEnum):
-    """How good the news is."""
-
-    OK = "ok"
-    LIMITED = "limited"
-    MISSING = "missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that matters for measuring, and what to do when it is not as it should be."""
-
-    area: str
-    subject: str
-    state: State
-    detail: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """All findings, with the countable events in one number."""
-
-    findings: tuple[Finding, ...]
-    countable: int
-    known: int
-
-    @property
-    def summary(self) -> str:
-        """The findings in one sentence."""
-        missing = sum(f.state is State.MISSING for f in self.findings)
-        return (
-            f"{self.countable} of {self.known} named events can be counted here; "
-            f"{missing} {'thing is' if missing == 1 else 'things are'} missing"
-        )
+from gnomon.sources.registry import source as chosen
 
 
 # program, what it is for, Debian package
@@ -70,10 +34,10 @@ _LIBRARIES = (
 )
 
 
-def diagnose(on: Source | None = None) -> Diagnosis:
-    """Look at everything that decides what can be measured here, `on` in the place of the host."""
+def doctor(on: Source | str | None = None) -> Diagnosis:
+    """Say what this machine can measure, and why not the rest; `on` is looked at for the host."""
     source, *others = local()
-    source = on or source
+    source = source if on is None else chosen(on)
     host = Host()
     events = list(source.events())
     verdicts = source.availability([Request(event) for event in events])
@@ -91,7 +55,8 @@ def diagnose(on: Source | None = None) -> Diagnosis:
         *_tools(),
         *(Finding("sources", "plugin", State.MISSING, text) for text in problems()),
     )
-    return Diagnosis(findings, sum(v.countable for v in verdicts), len(events))
+    countable = sum(verdict.countable for verdict in verdicts)
+    return Diagnosis(findings, countable, len(events), provenance=Provenance(source.name))
 
 
 def verdicts_by_kind(verdicts: list[Availability]) -> dict[str, list[Availability]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.instrument.region_report import RegionReport
+    from gnomon.instrument.result import RegionReport
 
 Path = tuple[str, ...]
 
