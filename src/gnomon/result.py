@@ -59,7 +59,7 @@ KINDS: dict[str, str] = {
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
     "scale": "gnomon.analysis.scaling.result",
-    "workloads": "gnomon.machines.result",
+    "workloads": "gnomon.machines.workloads.definition",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 

@@ -189,7 +189,7 @@ def test_every_machine_runs_workloads_and_counts_their_instructions(
         assert None not in values.values()
         counted = [values[name] for name in INSTRUCTIONS if name in values]
         assert counted == [exact]
-    assert gnomon("machine", "show", machine).out.startswith(f"{machine}: ")
+    assert gnomon("sim", "show", machine).out.startswith(f"SIMULATED machine {machine}: ")
 
 
 @pytest.mark.parametrize("name", workload_names())
@@ -235,7 +235,7 @@ def test_a_mistake_in_a_machine_file_is_named_by_file_line_and_key(
     assert old in text
     Path("own.toml").write_text(text.replace(old, new, 1))
     Path("few.toml").write_text(PMU)
-    for words in (("count", "--on", "own.toml", "--", *UPDATE), ("machine", "show", "own.toml")):
+    for words in (("count", "--on", "own.toml", "--", *UPDATE), ("sim", "show", "own.toml")):
         outcome = gnomon(*words)
         assert (outcome.code, outcome.out) == (2, "")
         assert one_sentence(outcome.err), outcome.err

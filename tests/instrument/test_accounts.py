@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.instrument.accounts import Call, Entry, Probe, correct, region_accounts, roll_up
 from gnomon.errors import UsageError
+from gnomon.instrument.accounts import Call, Entry, Probe, correct, region_accounts, roll_up
 from gnomon.instrument.result import Overhead, RegionCount, RegionReport
 
 GET_DATA = {  # Parker, node 1 of the run with 32 workers

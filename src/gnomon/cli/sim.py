@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def separated(arguments: list[str]) -> list[str]:
-    """Return the arguments with -- before those that are the compiler's, whatever they look like."""
+    """Return the arguments with -- before those that are the compiler's."""
     words = [*arguments, ""]
     at = words.index("compile") + 1 if "compile" in words[:2] else len(arguments)
     while words[at].partition("=")[0] in _OF_COMPILE:
@@ -68,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
     present.check(options)
     if options.word == "compile":
         return _compile(options)
+    if options.argv:
+        raise UsageError(f"`gnomon sim {options.word}` takes no program to run after --.")
     if options.word == "list":
         present.present("sim", options, sim.list(options.what or "machines"))
         return 0
@@ -88,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _draw(machine: Machine, file: str, *, force: bool) -> None:
     from gnomon.recording.exporters import free_name, write_file
-    from gnomon.views.describe.topology import graph_of
+    from gnomon.views.describe.machine import graph_of
     from gnomon.views.html.graph import graph_file
 
     drawing = graph_file(graph_of(machine, machine.title), f"{machine.name}: simulated machine")

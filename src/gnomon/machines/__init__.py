@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
     from gnomon.machines.description import load_machine, machine_names, parse_machine
     from gnomon.machines.execution import (
         SAMPLE,
@@ -25,12 +24,16 @@ if TYPE_CHECKING:
     from gnomon.machines.loads import FAST, SLOW, LoadRun
     from gnomon.machines.machine import (
         Cache,
+        Core,
         Duplex,
+        InstructionCycles,
         Link,
         Machine,
         MemoryController,
         Node,
+        Pipeline,
         Placement,
+        Prefetcher,
         Replacement,
         Tlb,
         Translation,
@@ -101,7 +104,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "Access": "memory",
         "Cache": "machine",
-        "Core": "core",
+        "Core": "machine",
         "Counts": "ledger",
         "DEPENDENT": "memory",
         "Duplex": "machine",
@@ -109,7 +112,7 @@ __getattr__, __dir__ = lazy_names(
         "ExecutionError": "execution",
         "FAST": "loads",
         "FieldError": "fields",
-        "InstructionCycles": "core",
+        "InstructionCycles": "machine",
         "Kind": "memory",
         "LatencyWatch": "execution",
         "Ledger": "ledger",
@@ -122,10 +125,10 @@ __getattr__, __dir__ = lazy_names(
         "Node": "machine",
         "Observed": "program",
         "OverflowWatch": "execution",
-        "Pipeline": "core",
+        "Pipeline": "machine",
         "Place": "memory",
         "Placement": "machine",
-        "Prefetcher": "core",
+        "Prefetcher": "machine",
         "Process": "signals",
         "Program": "program",
         "Range": "program",

@@ -1,4 +1,4 @@
-"""Simulated machines and workloads as they are listed, and one machine in full."""
+"""Simulated machines as they are listed, and one in full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from gnomon.machines.machine import Machine
 from gnomon.machines.routes import Matrix
-from gnomon.machines.workloads.definition import WorkloadDescription
 from gnomon.result import Result
 
 
@@ -65,13 +64,3 @@ class MachineResult(Result):
     counters: Counters
     latency_ns: Matrix
     gb_per_s: Matrix
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadsResult(Result):
-    """What can run on simulated machines; one that was named is `explained`."""
-
-    kind: ClassVar[str] = "workloads"
-
-    rows: tuple[WorkloadDescription, ...]
-    explained: bool = False

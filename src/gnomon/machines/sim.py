@@ -10,7 +10,8 @@ from gnomon.errors import UsageError
 from gnomon.recording.contents import Provenance
 
 if TYPE_CHECKING:
-    from gnomon.machines.result import MachineResult, MachinesResult, WorkloadsResult
+    from gnomon.machines.result import MachineResult, MachinesResult
+    from gnomon.machines.workloads.definition import WorkloadsResult
 
 _WORKLOAD = "workload:"
 
@@ -18,11 +19,11 @@ _WORKLOAD = "workload:"
 def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A001
     """Return the machines that come with gnomon, or the `workloads` that can run on them."""
     from gnomon.machines.description import load_machine, machine_names
-    from gnomon.machines.result import MachineRow, MachinesResult, WorkloadsResult
+    from gnomon.machines.result import MachineRow, MachinesResult
 
     origin = Provenance("machine", simulated=True)
     if what == "workloads":
-        from gnomon.machines.workloads.definition import describe, workload_names
+        from gnomon.machines.workloads.definition import WorkloadsResult, describe, workload_names
 
         return WorkloadsResult(tuple(map(describe, workload_names())), provenance=origin)
     if what != "machines":
@@ -53,10 +54,10 @@ def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A
 
 def show(name: str) -> MachineResult | WorkloadsResult:
     """Return all that describes a machine, by its name or its .toml file, or `workload:NAME`."""
-    from gnomon.machines.result import Counters, MachineResult, WorkloadsResult
+    from gnomon.machines.result import Counters, MachineResult
 
     if name.startswith(_WORKLOAD):
-        from gnomon.machines.workloads.definition import describe
+        from gnomon.machines.workloads.definition import WorkloadsResult, describe
 
         found = describe(name.removeprefix(_WORKLOAD))
         origin = Provenance("machine", simulated=True)

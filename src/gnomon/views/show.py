@@ -123,7 +123,7 @@ def page(*results: Result, title: str = "") -> str:
 
 def _with_machines(result: Result) -> list[Block]:
     """Return the blocks of a result, and its simulated machines where these show no graph."""
-    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.describe.machine import machines_of
 
     found = [*blocks(result)]
     if not any(isinstance(block, Graph) for block in found):

@@ -19,7 +19,6 @@ from gnomon.sources.host import Host
 from gnomon.sources.registry import local, problems
 from gnomon.sources.registry import source as chosen
 
-
 # program, what it is for, Debian package
 _TOOLS = (
     ("perf", "comparing with perf stat", "linux-perf"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -79,13 +80,13 @@ def _of_sources(on: On | None, pattern: str | None, *, available: bool) -> Event
     if available or explained:
         tried = [each.availability(list(map(Request, found[each.name]))) for each in asked]
         rows = [_tried(verdict) for verdicts in tried for verdict in verdicts]
-    refused = [row for row in rows if available and not row.available]
+    refused = tuple(row for row in rows if available and not row.available)
     return EventsResult(
-        tuple(row for row in rows if row not in refused),
+        tuple(row for row in rows if not available or row.available),
         origin=_origin(asked) if on is not None else "",
         tried=available or explained,
-        refused=tuple(refused),
-        explained=explained and not available,
+        refused=refused,
+        explained=explained and not refused,
         provenance=Provenance(
             # The first speaks for a list with events of several sources.
             next(name for name, some in found.items() if some),
@@ -98,10 +99,8 @@ def _of_lists(lists: str, cpu: str | None, pattern: str | None) -> EventsResult:
     """List events of another CPU; one that is named exactly is shown in full."""
     catalogue = _catalogue(lists, cpu)
     found = [*filter(_matcher(pattern), catalogue)]
-    try:
+    with contextlib.suppress(UnknownEventError):
         found = list(catalogue.resolve(pattern)) if pattern else found
-    except UnknownEventError:
-        pass
     if not found:
         near = catalogue.nearest(pattern or "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"{catalogue.name} has none."
@@ -177,7 +176,8 @@ def _fit(
     catalogue = None if lists is None else _catalogue(lists, cpu)
     place = catalogue or counting
     assert place is not None
-    origin = Provenance(place.name)
+    simulated = counting is not None and counting.capabilities.simulated
+    origin = Provenance(place.name, simulated=simulated)
     if fit is None:
         every = catalogue.events if catalogue is not None else place.events()  # type: ignore[operator]
         wanted = [Request(event) for event in filter(_matcher(pattern), every)]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
-from gnomon.views.describe.topology import graph_of
 
 if TYPE_CHECKING:
     from gnomon.machines.machine import Cache, Machine
     from gnomon.machines.result import Counters, MachineResult
+    from gnomon.machines.routes import Matrix
+    from gnomon.recording.contents import Provenance
 
 _MOST_NODES = 16  # whose distances are shown without being asked for
 _PIPELINES = {
@@ -37,11 +38,20 @@ def describe(result: MachineResult) -> Iterator[b.Block]:
         ("bandwidth: node that reads, by home", result.gb_per_s, "GB/s"),
     )
     tables = tuple(
-        b.Table.matrix("node", names, rows, unit, caption=caption, name=caption.partition(" ")[0])
+        b.Table.matrix(
+            "node", names, _cells(rows), unit, caption=caption, name=caption.split()[0].rstrip(":")
+        )
         for caption, rows, unit in far
     )
     folded = len(names) > _MOST_NODES
     yield from (b.Fold(f"distances of {len(names)} nodes", tables),) if folded else tables
+
+
+def _cells(rows: Matrix) -> list[list[b.Cell]]:
+    return [
+        [b.Cell(each, status="" if each is not None else "no memory") for each in row]
+        for row in rows
+    ]
 
 
 def _facts(machine: Machine, pmu: Counters) -> Iterator[tuple[str, str]]:
@@ -117,3 +127,55 @@ def _buffers(machine: Machine) -> b.Table:
         b.Column("replaces", lambda row: row[1].replacement.value),
     )
     return b.Table.of([row for row in found if row[1] is not None], columns, name="TLBs")
+
+
+# ---- for every result that has machines to show ----------------------------------------------
+
+
+def graph_of(machine: Machine, caption: str = "") -> b.Graph:
+    """Return the nodes of a machine with their cores and memory, and the links between them."""
+    nodes = []
+    for number, node in enumerate(machine.nodes):
+        facts: list[str | tuple[str, b.Cell]] = []
+        threads = f" × {machine.core.threads} threads" if machine.core.threads > 1 else ""
+        cores = f"{node.cores} core{'s' * (node.cores > 1)}{threads}"
+        facts.append(cores if node.cores else "no cores")
+        if node.memory is None:
+            facts.append("no memory")
+        else:
+            facts.append(("", b.Cell(node.memory.gb_per_s * 1e9, "B/s")))
+            facts.append(("", b.Cell(node.memory.read_latency_ns, "ns")))
+        nodes.append(b.Node(f"node {number}", tuple(facts)))
+    edges = [
+        b.Edge(
+            link.ends[0],
+            link.ends[1],
+            (
+                b.Cell(link.gb_per_s * 1e9, "B/s"),
+                b.Cell(link.latency_ns, "ns"),
+                b.Cell(f"{link.duplex} duplex"),
+            ),
+        )
+        for link in machine.links
+    ]
+    return b.Graph(tuple(nodes), tuple(edges), caption)
+
+
+def machines_of(origins: Iterable[Provenance]) -> Iterator[b.Block]:
+    """Yield the simulated machines that numbers come from, as far as they can be found."""
+    names = dict.fromkeys(name for origin in origins for name in origin.machine.split(", ") if name)
+    if not names:
+        return
+    from gnomon.errors import GnomonError
+    from gnomon.machines import load_machine
+
+    headed = False
+    for name in names:
+        try:
+            machine = load_machine(name)
+        except GnomonError:  # a description of somebody's own, which is not here
+            continue
+        if not headed:
+            yield b.Section("The simulated machine")
+            headed = True
+        yield graph_of(machine, f"The topology of {machine.title}, as it is simulated.")

@@ -9,8 +9,11 @@ from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.machines.result import WorkloadsResult
-    from gnomon.machines.workloads import Parameter, WorkloadDescription
+    from gnomon.machines.workloads.definition import (
+        Parameter,
+        WorkloadDescription,
+        WorkloadsResult,
+    )
 
 _UNREACHED = 1e12
 _COMMON = ("threads", "iterations", "placement", "seed", "cpus")
@@ -42,16 +45,23 @@ def _one(workload: WorkloadDescription) -> Iterator[b.Block]:
     yield b.Headline(f"workload {workload.name}: {workload.title}")
     yield b.Text(" ".join(workload.text.split()))
     yield b.Text(f"source: {workload.source}")
+    yield b.Facts(tuple((f"{p.name}={p.default}", _meaning(p)) for p in workload.parameters))
+    given = (each for each in workload.parameters if each.name in ("size", "threads"))
+    example = "".join(f" {each.name}={each.default}" for each in given)
+    yield b.Text(f"as in: gnomon count --on laptop -- workload:{workload.name}{example}")
     columns = (
         b.Column("parameter", lambda each: each.name),
         b.Column("default", lambda each: each.default),
         b.Column("values", _values, drop=1),
         b.Column("meaning", lambda each: each.help, flex=True),
     )
-    yield b.Table.of(workload.parameters, columns, name="parameters")
-    given = (each for each in workload.parameters if each.name in ("size", "threads"))
-    example = "".join(f" {each.name}={each.default}" for each in given)
-    yield b.Text(f"as in: gnomon count --on laptop -- workload:{workload.name}{example}")
+    table = b.Table.of(workload.parameters, columns, name="parameters")
+    yield b.Fold("the parameters as a table", (table,))
+
+
+def _meaning(parameter: Parameter) -> str:
+    values = _values(parameter)
+    return f"{parameter.help} ({values})" if values else parameter.help
 
 
 def _values(parameter: Parameter) -> str:

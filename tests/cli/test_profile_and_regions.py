@@ -1,4 +1,4 @@
-"""`gnomon profile` and `gnomon run`: samples and regions of a program."""
+"""`gnomon profile` and `gnomon regions`: samples and regions of a program."""
 
 from __future__ import annotations
 
@@ -52,6 +52,22 @@ def test_a_profile_can_be_grouped(gnomon: Run, by: str) -> None:
     assert "samples of cpu-clock" in outcome.out
 
 
+def test_a_profile_of_several_events_is_refused(gnomon: Run) -> None:
+    outcome = gnomon("profile", "-e", "page-faults,cpu-clock", "--", "true")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "one at a time" in outcome.err
+
+
+def test_own_times_and_costs_that_are_left_in(gnomon: Run, script: str) -> None:
+    outcome = gnomon("regions", "--exclusive", "--raw", "--", script)
+    assert "own time" in outcome.out
+    assert "left in above" in outcome.out
+    rows = gnomon("regions", "--json", "--", script).json["results"]["regions"]
+    outer, inner = sorted(rows, key=lambda row: len(row["path"]))
+    assert outer["own"] == outer["wall"] - inner["wall"]
+    assert 0 <= outer["own_corrected"] <= outer["own"]
+
+
 def test_a_profile_of_a_running_process_ends_in_time(gnomon: Run) -> None:
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
         outcome = gnomon("profile", "--json", "-p", str(process.pid), "-d", "200ms")
@@ -65,31 +81,31 @@ def test_a_profile_forwards_the_exit_status(gnomon: Run) -> None:
 
 
 def test_regions_are_counted_and_nested(gnomon: Run, script: str) -> None:
-    outcome = gnomon("run", "--json", "-e", "task-clock:u", "--", script)
+    outcome = gnomon("regions", "--json", "-e", "task-clock:u", "--", script)
     assert outcome.code == 0
     assert "done" in outcome.err
     found = {tuple(region["path"]): region for region in outcome.json["results"]["regions"]}
     assert set(found) == {("outer",), ("outer", "inner")}
     assert found["outer",]["instances"] == 1
     assert found["outer", "inner"]["instances"] == 3
-    assert found["outer", "inner"]["time"] <= found["outer",]["time"]
+    assert found["outer", "inner"]["wall"] <= found["outer",]["wall"]
     assert found["outer",]["raw"]["task-clock:u"] > 0
 
 
-def test_regions_are_shown_as_a_tree(gnomon: Run, script: str) -> None:
-    outcome = gnomon("run", "-e", "task-clock:u", "--", script)
+def test_regions_are_shown_by_their_path(gnomon: Run, script: str) -> None:
+    outcome = gnomon("regions", "-e", "task-clock:u", "--", script)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert any(line.startswith("  outer ") for line in lines)
-    assert any(line.startswith("    inner ") for line in lines)
+    assert any(line.startswith("outer ") for line in lines)
+    assert any(line.startswith("outer/inner ") for line in lines)
 
 
 def test_a_run_forwards_the_exit_status(gnomon: Run, script: str) -> None:
-    assert gnomon("run", "-e", "task-clock:u", "--", script, "4").code == 4
+    assert gnomon("regions", "-e", "task-clock:u", "--", script, "4").code == 4
 
 
 def test_a_program_without_regions_is_told_how_to_mark_them(gnomon: Run) -> None:
-    outcome = gnomon("run", "--", "true")
+    outcome = gnomon("regions", "--", "true")
     assert outcome.code == 1
     assert one_sentence(outcome.err)
     assert "gnomon.region" in outcome.err
@@ -99,13 +115,13 @@ def test_a_program_without_regions_is_told_how_to_mark_them(gnomon: Run) -> None
     ("arguments", "code"),
     [
         (("profile",), 2),
-        (("run",), 2),
+        (("regions",), 2),
         (("profile", "-e", "cycels", "--", "true"), 2),
-        (("run", "-e", "cycels", "--", "true"), 2),
+        (("regions", "-e", "cycels", "--", "true"), 2),
         (("profile", "-c", "0", "--", "true"), 2),
         (("profile", "-p", "99999999"), 1),
         (("profile", "--", "no-such-program"), 127),
-        (("run", "--", "no-such-program"), 127),
+        (("regions", "--", "no-such-program"), 127),
         (("profile", "-d", "soon", "--", "true"), 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
