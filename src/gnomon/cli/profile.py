@@ -26,12 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon profile`."""
     shared.add(parser, "events", events="the event to sample (cpu-clock)")
     parser.add_argument("-c", "--threshold", type=int, metavar="N", help="events per sample")
-    shared.add(parser, "simulation", "pid", "duration", seed="of the simulation (1)")
+    shared.add(parser, "simulation", "target", seed="of the simulation (1)")
     parser.add_argument("--by", choices=_BY, default="function", help="how to group (function)")
     shared.add(parser, "top", top=20)
     present.add_options(parser)
     shared.add(parser, "argv")
-    parser.set_defaults(all_cpus=False, cpus=None)
 
 
 def run(options: argparse.Namespace) -> int:

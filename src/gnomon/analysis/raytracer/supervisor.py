@@ -66,7 +66,7 @@ def _cpu_of_children() -> float:
 
 @contextlib.contextmanager
 def _regions_folder() -> Iterator[str]:
-    """Give the folder for the sums of regions: that of `gnomon run`, or one for this run."""
+    """Give the folder for the sums of regions: that of `gnomon regions`, or one for this run."""
     if FOLDER in os.environ:
         yield os.environ[FOLDER]
         return

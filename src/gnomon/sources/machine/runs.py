@@ -198,7 +198,7 @@ class TracedRun(ExecutionRun):
         texts = [text.removesuffix(".") for text in self._traced.warnings]
         if self._traced.method == "lackey":
             texts.append(
-                f"{name} is traced by valgrind, which is slow: compile it with `gnomon cc`"
+                f"{name} is traced by valgrind, which is slow: compile it with `gnomon sim compile`"
             )
         if Observed.INSTRUCTIONS not in self.program.observed:
             texts.append(
