@@ -41,15 +41,15 @@ def test_the_hot_function_and_its_line_are_found(
     assert found.exit_status == 0
     assert found.lost == 0 and found.warnings == ()
     hottest = found.by_function()[0]
-    assert hottest.place.module == str(program)
+    assert hottest.module == str(program)
     if "-O2" not in options:  # where functions stay as they were written
-        assert hottest.place.function == "touch"
+        assert hottest.function == "touch"
         assert abs(hottest.events - PAGES) <= 20
         few = _of(found.by_function(), "touch_a_few")
         assert abs(few.events - PAGES // 10) <= 20
-    line = found.by_line()[0].place
+    line = found.by_line()[0]
     assert (Path(line.source).name, line.line) == ("touch.c", hot_line(TOUCH))
-    assert found.by_module()[0].place.module == str(program)
+    assert found.by_module()[0].module == str(program)
 
 
 @pytest.mark.parametrize("threads", [0, 3, 7])
@@ -73,7 +73,7 @@ def test_time_on_the_cpu_is_found_too(compile_c: Compile) -> None:
     program = compile_c(SPIN, "spin")
     found = profile(Command((str(program), "0.3")), "cpu-clock:u", threshold=200_000)
     hottest = found.by_function()[0]
-    assert hottest.place.function == "hot"
+    assert hottest.function == "hot"
     assert hottest.samples > 0.8 * found.samples
     lines = {hit.line for hit in found.by_line()[:2]}
     assert lines & {hot_line(SPIN), hot_line(SPIN) - 1}  # the body, or the loop around it
@@ -85,7 +85,7 @@ def test_a_shared_library_has_its_functions_and_lines(compile_c: Compile, tmp_pa
         CALLS_LIBRARY, "caller", f"-L{tmp_path}", f"-Wl,-rpath,{tmp_path}", "-l:libtouch.so"
     )
     found = profile(Command((str(program),)), "page-faults", threshold=10)
-    hottest = found.by_line()[0].place
+    hottest = found.by_line()[0]
     assert hottest.module == str(library)
     assert hottest.function == "touch_in_library"
     assert (Path(hottest.source).name, hottest.line) == ("libtouch.so.c", hot_line(LIBRARY))
@@ -94,7 +94,7 @@ def test_a_shared_library_has_its_functions_and_lines(compile_c: Compile, tmp_pa
 def test_a_stripped_program_has_addresses_instead_of_names(compile_c: Compile) -> None:
     program = compile_c(TOUCH, "touch", "-pthread", "-s")
     found = profile(Command((str(program), str(PAGES))), "page-faults", threshold=10)
-    hottest = found.by_function()[0].place
+    hottest = found.by_function()[0]
     assert hottest.module == str(program)
     assert hottest.function.startswith("+0x")
     assert (hottest.source, hottest.line) == ("", 0)
@@ -104,7 +104,7 @@ def test_a_stripped_program_has_addresses_instead_of_names(compile_c: Compile) -
 def test_a_forked_child_that_is_gone_has_the_names_of_its_parent(compile_c: Compile) -> None:
     program = compile_c(TOUCH, "touch", "-pthread")
     found = profile(Command((str(program), str(PAGES), "-1")), "page-faults", threshold=10)
-    hottest = found.by_function()[0].place
+    hottest = found.by_function()[0]
     assert (hottest.module, hottest.function) == (str(program), "touch")
 
 
@@ -122,7 +122,7 @@ def test_a_running_process_is_sampled_until_it_is_enough(compile_c: Compile) -> 
         finally:
             process.kill()
     assert found.exit_status is None
-    hottest = found.by_function()[0].place
+    hottest = found.by_function()[0]
     assert (hottest.module, hottest.function) == (str(program), "hot")
 
 
@@ -149,7 +149,7 @@ def test_the_calling_thread_can_be_sampled_while_it_waits_elsewhere() -> None:
     done.set()
     thread.join()
     assert found.samples > 0
-    assert "_native" in Path(found.by_module()[0].place.module).name
+    assert "_native" in Path(found.by_module()[0].module).name
 
 
 def test_the_kernel_is_sampled_where_that_is_allowed(compile_c: Compile) -> None:

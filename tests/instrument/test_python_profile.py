@@ -38,7 +38,7 @@ def test_page_faults_belong_to_the_function_that_makes_them() -> None:
     functions = {hit.function: hit for hit in found.by_function()}
     assert found.by_function()[0].function == "_often"
     assert functions["_often"].events > 0.7 * 10_000
-    place = found.by_line()[0].place
+    place = found.by_line()[0]
     assert place.source == __file__
     assert place.line in range(_often.__code__.co_firstlineno, _often.__code__.co_firstlineno + 3)
     assert place.module == "[python]"

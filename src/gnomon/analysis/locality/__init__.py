@@ -72,7 +72,7 @@ def locality(
     """Run a command, watch a process, or open a recording; return where its accesses went.
 
     `on` may be a simulated machine. On this host `feed` says how accesses are found: by `samples`
-    where the PMU of this host tells addresses, by a `trace` of programs that `gnomon sim compile` has
+    where the PMU of this host tells addresses, by a `trace` of programs that `sim compile` has
     compiled, by `pages` that the kernel tracks, or `auto`, the first of those that works. With
     `output` every flush record is kept. The callback is told how many accesses there were.
     """

@@ -58,7 +58,7 @@ def machine_stream(on: Simulator, command: Command, scope: Scope, feed: Feed) ->
 def host_stream(target: Command | Process, scope: Scope, feed: Feed) -> Stream:
     """Return the accesses of a program on this host, in the best way that there is.
 
-    Samples tell nodes and cost little. A program compiled by `gnomon sim compile` tells all. Otherwise
+    Samples tell nodes and cost little. A program compiled by `sim compile` tells all. Otherwise
     the page tables cost little as well, and tell pages; the last resort is valgrind.
     """
     if not isinstance(target, Process) and target.argv[0].startswith(("workload:", "signal:")):

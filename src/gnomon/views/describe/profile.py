@@ -21,12 +21,19 @@ def describe(result: Profile) -> Iterator[b.Block]:
         return
     counted = "unknown" if result.counted is None else units.number(result.counted)
     every = f"{samples:,} samples of {result.event}, one every {result.threshold:,}"
-    command = "" if result.provenance is None else " ".join(result.provenance.command)
-    yield b.Headline(f"{every}; counted {counted}", (command,) if command else ())
+    yield b.Headline(f"{every}; counted {counted}", tuple(filter(None, (_what(result),))))
     places = result.grouped()
     yield _table(result, places[: result.top], "places")
     if rest := places[result.top :]:
         yield b.Fold(f"{len(rest):,} more places", (_table(result, rest, "more"),))
+
+
+def _what(result: Profile) -> str:
+    origin = result.provenance
+    if origin is None:
+        return ""
+    where = f" on {origin.machine}" if origin.machine else ""
+    return f"{' '.join(origin.command) or origin.target}{where}"
 
 
 def _table(result: Profile, hits: Iterable[Hit], name: str) -> b.Table:

@@ -66,7 +66,7 @@ def advise(
 ) -> Advice:
     """Profile a program on a simulated machine, try changes that may help, keep those that do.
 
-    `what` is a command: a workload, or a program compiled by `gnomon sim compile`. A change is kept when
+    `what` is a command: a workload, or a program compiled by `sim compile`. A change is kept when
     it saves `margin` of the time. `on` is a simulated machine, as `--on` names it. `progress` is
     told of each run.
     """
