@@ -52,7 +52,7 @@ def test_one_event_is_told_in_full() -> None:
         "also      energy-pkg",
         "scope     socket",
         "unit      J (count × 2.32831e-10)",
-        "encoding  unit power, type 21, config 0x2, config1 0x10",
+        "encoding  pmu power, type 21, config 0x2, config1 0x10",
         "caveat    counts every program",
         "here      no, not-permitted",
         "why       no rights",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
     from gnomon.analysis.events.result import EventRow, EventsResult
+    from gnomon.events.event import Constraint, Fields, PerfEncoding
+
+_IN_HEX = ("config", "code", "umask", "msr")
 
 
 def describe(result: EventsResult) -> Iterator[b.Block]:
@@ -46,8 +50,8 @@ def _refusals(refused: tuple[EventRow, ...]) -> Iterator[b.Block]:
 
 def _columns(result: EventsResult) -> tuple[b.Column | None, ...]:
     def name(row: EventRow) -> str:
-        other = row.aliases[:1] if row.aliases[:1] != (row.event,) else ()
-        return " or ".join((row.event, *(each for each in other if each.lower() != row.event)))
+        other = [each for each in row.aliases[:1] if each.lower() != row.event.lower()]
+        return " or ".join((row.event, *other))
 
     metrics = result.listed == "metrics"
     return (
@@ -68,9 +72,9 @@ def _facts(row: EventRow) -> Iterator[tuple[str, b.Cell | b.Value]]:
     yield "also", ", ".join(row.aliases)
     yield "scope", row.scope
     yield "unit", row.unit + scale if row.unit else ""
-    yield "encoding", _encoding(row)
-    yield "select", _select(row)
-    yield "counters", _constraint(row)
+    yield "encoding", _told(row.encoding)
+    yield "select", _told(row.fields)
+    yield "counters", _told(row.constraint)
     for text in (*row.caveats, *(["deprecated by the vendor"] * row.deprecated)):
         yield "caveat", text
     for text in row.errata:
@@ -82,41 +86,15 @@ def _facts(row: EventRow) -> Iterator[tuple[str, b.Cell | b.Value]]:
         yield "remedy", row.remedy
 
 
-def _encoding(row: EventRow) -> str:
-    code = row.encoding
-    if code is None:
-        return ""
-    more = (("config1", code.config1), ("config2", code.config2))
-    text = f"unit {code.pmu}, type {code.type}, config {code.config:#x}"
-    return text + "".join(f", {name} {value:#x}" for name, value in more if value)
-
-
-def _select(row: EventRow) -> str:
-    fields = row.fields
-    if fields is None:
-        return ""
-    registers = " or ".join(f"{msr:#x}" for msr in fields.msrs)
-    parts = {
-        f"code {fields.code:#x}, umask {fields.umask:#x}": True,
-        f"cmask {fields.cmask}": fields.cmask,
-        "inverted": fields.invert,
-        "edge": fields.edge,
-        "any thread": fields.any_thread,
-        f"register {registers} = {fields.msr_value:#x}": fields.msrs,
-        f"latency threshold {fields.ldlat}": fields.ldlat is not None,
-        f"precise up to level {fields.precise}": fields.precise,
-    }
-    return ", ".join(text for text, there in parts.items() if there)
-
-
-def _constraint(row: EventRow) -> str:
-    held = row.constraint
-    if held is None:
-        return ""
-    bits = ", ".join(str(i) for i in range(64) if (held.counters or 0) >> i & 1)
-    parts = {
-        f"fixed counter {held.fixed}": held.fixed is not None,
-        f"general counters {bits}": held.counters,
-        "alone on the general counters": held.taken_alone,
-    }
-    return "; ".join(text for text, there in parts.items() if there)
+def _told(part: PerfEncoding | Fields | Constraint | None) -> str:
+    """Return the fields of a part of an event that are not as usual, numbers as manuals do."""
+    found = []
+    for each in () if part is None else fields(part):
+        name, value = each.name.replace("_", " "), getattr(part, each.name)
+        if value != each.default and name == "counters":  # a mask
+            found.append(f"counters {', '.join(str(i) for i in range(64) if value >> i & 1)}")
+        elif value != each.default:
+            values = value if isinstance(value, tuple) else (value,)
+            said = (f"{v:#x}" if name.startswith(_IN_HEX) else str(v) for v in values)
+            found.append(name if value is True else f"{name} {' or '.join(said)}")
+    return ", ".join(found)

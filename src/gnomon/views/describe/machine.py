@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.machines.machine import Cache, Machine
+    from gnomon.machines.machine import Cache, Machine, Tlb
     from gnomon.machines.result import Counters, MachineResult
     from gnomon.machines.routes import Matrix
     from gnomon.recording.contents import Provenance
@@ -28,8 +29,12 @@ def describe(result: MachineResult) -> Iterator[b.Block]:
     yield b.Headline(f"machine {machine.name}" + (f": {machine.title}" if machine.title else ""))
     yield b.Facts(tuple(_facts(machine, result.counters)))
     yield graph_of(machine)
-    yield _caches(machine)
-    yield _buffers(machine)
+    levels = {"L1I": machine.l1i, "L1D": machine.l1d, "L2": machine.l2, "L3": machine.l3}
+    yield _parts("cache", levels.items())
+    held = machine.translation
+    yield _parts(
+        "TLB", {"instruction": held.instruction, "data": held.data, "second": held.second}.items()
+    )
     names = [str(number) for number in range(len(machine.nodes))]
     if len(names) < 2:
         return
@@ -86,47 +91,27 @@ def _memory(machine: Machine) -> str:
     return f"{number}{first.gb_per_s:g} GB/s{parts}, {times}"
 
 
-def _caches(machine: Machine) -> b.Table:
-    levels = (("L1I", machine.l1i), ("L1D", machine.l1d), ("L2", machine.l2), ("L3", machine.l3))
+def _parts(title: str, rows: Iterable[tuple[str, Cache | Tlb | None]]) -> b.Table:
+    """Return a table of what is there, a column for each of its fields."""
+    found = [(name, part) for name, part in rows if part is not None]
+    names = [each.name for each in fields(found[0][1])] if found else []
+    names += ["sets"] * (title == "cache")
+
+    def value(name: str) -> Callable[[tuple[str, Cache | Tlb]], b.Value]:
+        return lambda row: _plain(getattr(row[1], name))
+
+    units = {"size": "B", "line": "B"}
     columns = (
-        b.Column("cache", lambda row: row[0]),
-        b.Column("size", lambda row: row[1].size, "B"),
-        b.Column("ways", lambda row: row[1].ways),
-        b.Column("line", lambda row: row[1].line, "B"),
-        b.Column("sets", lambda row: row[1].sets, drop=4),
-        b.Column("cycles", lambda row: row[1].latency_cycles),
-        b.Column("to fetch", lambda row: _fetch(row[1]), drop=3),
-        b.Column("replaces", lambda row: row[1].replacement.value, drop=2),
-        b.Column("writes", lambda row: row[1].write.value, drop=2),
-        b.Column("inclusive", lambda row: "yes" if row[1].inclusive else "", drop=3),
-        b.Column("cores", lambda row: row[1].shared_by),
-        b.Column("besides", lambda row: _besides(row[1]), flex=True, drop=1),
+        b.Column(
+            name.replace("_cycles", "").replace("_", " "), value(name), units.get(name, ""), at
+        )
+        for at, name in enumerate(names)
     )
-    return b.Table.of([row for row in levels if row[1] is not None], columns, name="caches")
+    return b.Table.of(found, (b.Column(title, lambda row: row[0]), *columns), name=title)
 
 
-def _fetch(cache: Cache) -> float | None:
-    same = cache.fetch_latency_cycles == cache.latency_cycles
-    return None if same else cache.fetch_latency_cycles
-
-
-def _besides(cache: Cache) -> str:
-    if cache.exclusive:
-        return "no line that L1D has"
-    return "" if cache.writeback_allocate else "takes in nothing that is written back"
-
-
-def _buffers(machine: Machine) -> b.Table:
-    held = machine.translation
-    found = (("instruction", held.instruction), ("data", held.data), ("second", held.second))
-    columns = (
-        b.Column("TLB", lambda row: row[0]),
-        b.Column("entries", lambda row: row[1].entries),
-        b.Column("ways", lambda row: "all" if row[1].ways == row[1].entries else row[1].ways),
-        b.Column("cycles", lambda row: row[1].latency_cycles),
-        b.Column("replaces", lambda row: row[1].replacement.value),
-    )
-    return b.Table.of([row for row in found if row[1] is not None], columns, name="TLBs")
+def _plain(value: object) -> b.Value:
+    return ("yes" if value else "") if isinstance(value, bool) else value  # type: ignore[return-value]
 
 
 # ---- for every result that has machines to show ----------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gnomon import units
@@ -18,9 +19,7 @@ def describe(result: MachinesResult) -> Iterator[b.Block]:
     yield b.Headline(f"{number} machine{'s' * (number != 1)}; `gnomon sim show NAME` tells more")
     columns = (
         b.Column("machine", lambda row: row.name),
-        b.Column("nodes", lambda row: row.nodes),
-        b.Column("cores", lambda row: row.cores),
-        b.Column("threads", lambda row: row.threads),
+        *(b.Column(name, attrgetter(name)) for name in ("nodes", "cores", "threads")),
         b.Column("clock", lambda row: b.Cell(row.clock_ghz, "GHz"), drop=1),
         b.Column("caches", _caches, drop=2),
         b.Column("memory", lambda row: _several(row.memories, row.memory_gb_per_s), drop=3),

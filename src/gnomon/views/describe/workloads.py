@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gnomon import units
@@ -49,33 +50,20 @@ def _one(workload: WorkloadDescription) -> Iterator[b.Block]:
     given = (each for each in workload.parameters if each.name in ("size", "threads"))
     example = "".join(f" {each.name}={each.default}" for each in given)
     yield b.Text(f"as in: gnomon count --on laptop -- workload:{workload.name}{example}")
-    columns = (
-        b.Column("parameter", lambda each: each.name),
-        b.Column("default", lambda each: each.default),
-        b.Column("values", _values, drop=1),
-        b.Column("meaning", lambda each: each.help, flex=True),
-    )
+    columns = [b.Column(each, attrgetter(each)) for each in ("name", "default", "unit", "help")]
     table = b.Table.of(workload.parameters, columns, name="parameters")
     yield b.Fold("the parameters as a table", (table,))
 
 
 def _meaning(parameter: Parameter) -> str:
-    values = _values(parameter)
+    """Return what a parameter means, and what may be given; no limit that nobody will reach."""
+    values = ", ".join(parameter.choices)
+    if not values:
+        ends = [
+            "" if end is None or end >= _UNREACHED else units.brief(end, parameter.unit)
+            for end in (parameter.minimum, parameter.maximum)
+        ]
+        values = " ".join(
+            filter(None, (ends[0] and f"from {ends[0]}", ends[1] and f"to {ends[1]}"))
+        )
     return f"{parameter.help} ({values})" if values else parameter.help
-
-
-def _values(parameter: Parameter) -> str:
-    """Return what may be given, in few words."""
-    if parameter.choices:
-        return ", ".join(parameter.choices)
-    low, high = (_limit(parameter, end) for end in (parameter.minimum, parameter.maximum))
-    if low and high:
-        return f"{low} to {high}"
-    return f"up to {high}" if high else f"from {low}" if low else ""
-
-
-def _limit(parameter: Parameter, limit: float | None) -> str:
-    """Return a limit as people write it; one that nobody will reach is left out."""
-    if limit is None or limit >= _UNREACHED:
-        return ""
-    return units.brief(limit, "B") if parameter.unit == "B" else f"{limit:,g}"
