@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import gnomon as gn
+from gnomon.analysis.events import EventsResult
 from gnomon.errors import GnomonError
 from gnomon.events.kernel import tracefs
 
@@ -154,4 +155,6 @@ def test_presets_and_metrics_say_what_they_are_made_of(gnomon: Run) -> None:
 
 
 def test_python_says_the_same(gnomon: Run) -> None:
-    assert [row.event for row in gn.events("LLC-*").rows] == _names(gnomon, "LLC-*")
+    found = gn.events("LLC-*")
+    assert isinstance(found, EventsResult)
+    assert [row.event for row in found.rows] == _names(gnomon, "LLC-*")

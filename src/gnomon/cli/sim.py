@@ -75,12 +75,10 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.what is None:
         raise UsageError("nothing to show: name a machine; `gnomon sim list` lists them.")
-    from gnomon.machines.result import MachineResult
-
     found = sim.show(options.what)
     notes = []
     if options.svg is not None:
-        if not isinstance(found, MachineResult):
+        if not isinstance(found, sim.MachineResult):
             raise UsageError("--svg draws a machine, and a workload is none.")
         _draw(found.machine, options.svg, force=options.overwrite)
         notes = [f"drawn in {options.svg}"]

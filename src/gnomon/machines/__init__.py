@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     )
     from gnomon.machines.fields import FieldError
     from gnomon.machines.ledger import Counts, Ledger, Mode, Table, count_names, ledger_names
-    from gnomon.machines.loads import FAST, SLOW, LoadRun
     from gnomon.machines.machine import (
         Cache,
         Core,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
     from gnomon.machines.pmu.description import load_pmu
     from gnomon.machines.program import Observed, Program, Range
-    from gnomon.machines.signals import Process, load_signal
+    from gnomon.machines.signals import FAST, SLOW, LoadRun, Process, load_signal
     from gnomon.machines.workloads.programs import build, parse_workload
 
 __all__ = [
@@ -110,14 +109,14 @@ __getattr__, __dir__ = lazy_names(
         "Duplex": "machine",
         "Execution": "execution",
         "ExecutionError": "execution",
-        "FAST": "loads",
+        "FAST": "signals",
         "FieldError": "fields",
         "InstructionCycles": "machine",
         "Kind": "memory",
         "LatencyWatch": "execution",
         "Ledger": "ledger",
         "Link": "machine",
-        "LoadRun": "loads",
+        "LoadRun": "signals",
         "Machine": "machine",
         "MemoryController": "machine",
         "MemorySystem": "memory",
@@ -135,7 +134,7 @@ __getattr__, __dir__ = lazy_names(
         "Replacement": "machine",
         "RunOptions": "execution",
         "SAMPLE": "execution",
-        "SLOW": "loads",
+        "SLOW": "signals",
         "Table": "ledger",
         "ThreadState": "execution",
         "ThreadStatus": "execution",

@@ -1,25 +1,86 @@
-"""Simulated machines to look at, and programs compiled for them: what `gn.sim` offers."""
+"""Simulated machines to look at, and programs compiled for them: what `gn.sim` offers.
+
+The results come first, then a function for each word of `gnomon sim`.
+"""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, ClassVar
 
 from gnomon.errors import UsageError
+from gnomon.machines.machine import Machine
+from gnomon.machines.routes import Matrix
 from gnomon.recording.contents import Provenance
+from gnomon.result import Result
 
 if TYPE_CHECKING:
-    from gnomon.machines.result import MachineResult, MachinesResult
     from gnomon.machines.workloads.definition import WorkloadsResult
 
 _WORKLOAD = "workload:"
 
 
+@dataclass(frozen=True, slots=True)
+class MachineRow:
+    """A machine in a list; memory and links are those of its first node and link."""
+
+    name: str
+    title: str
+    nodes: int
+    cores: int
+    threads: int
+    clock_ghz: float
+    caches: tuple[int, ...]  # B, the first level first
+    memories: int
+    memory_gb_per_s: float
+    memory_ns: float
+    links: int
+    link_gb_per_s: float | None = None
+    link_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MachinesResult(Result):
+    """The simulated machines that come with gnomon."""
+
+    kind: ClassVar[str] = "machines"
+
+    rows: tuple[MachineRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The counters of a simulated machine: so many general ones a thread, `uncore` a node."""
+
+    title: str
+    general: int
+    fixed: tuple[str, ...]
+    uncore: int
+    width: int
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineResult(Result):
+    """A simulated machine, its counters, and what a read of one node costs in another's memory.
+
+    `latency_ns` and `gb_per_s` have a row a reading node, a column a node with the memory; they
+    are those beyond the caches, without other load. None is a node without memory.
+    """
+
+    kind: ClassVar[str] = "machine"
+
+    machine: Machine
+    counters: Counters
+    latency_ns: Matrix
+    gb_per_s: Matrix
+
+
 def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A001
     """Return the machines that come with gnomon, or the `workloads` that can run on them."""
     from gnomon.machines.description import load_machine, machine_names
-    from gnomon.machines.result import MachineRow, MachinesResult
 
     origin = Provenance("machine", simulated=True)
     if what == "workloads":
@@ -54,7 +115,6 @@ def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A
 
 def show(name: str) -> MachineResult | WorkloadsResult:
     """Return all that describes a machine, by its name or its .toml file, or `workload:NAME`."""
-    from gnomon.machines.result import Counters, MachineResult
 
     if name.startswith(_WORKLOAD):
         from gnomon.machines.workloads.definition import WorkloadsResult, describe

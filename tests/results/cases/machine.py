@@ -12,7 +12,7 @@ from gnomon.machines.machine import (
     Tlb,
     Translation,
 )
-from gnomon.machines.result import Counters, MachineResult
+from gnomon.machines.sim import Counters, MachineResult
 from gnomon.recording.contents import Provenance
 
 _CACHE = Cache(1 << 15, 8, 64, 4.0)

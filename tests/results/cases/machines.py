@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.machines.result import MachineRow, MachinesResult
+from gnomon.machines.sim import MachineRow, MachinesResult
 from gnomon.recording.contents import Provenance
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.messaging.simulator.run import MessageRun
 from gnomon.sources.cluster.events import counted
-from gnomon.sources.simulated.run import Run
+from gnomon.sources.simulated.simulator import Run
 
 if TYPE_CHECKING:
     from gnomon.machines.pmu.programming import Programmed

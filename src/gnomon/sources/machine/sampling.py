@@ -18,7 +18,7 @@ from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.sources.base import Closing
 from gnomon.sources.machine.runs import ExecutionRun
 from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
-from gnomon.sources.simulated.admission import programme
+from gnomon.sources.simulated.naming import programme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gnomon.machines.execution import Watch
     from gnomon.machines.pmu.events import PmuEvent
     from gnomon.sources.machine.targets import Bench
-    from gnomon.sources.simulated.run import Run
+    from gnomon.sources.simulated.simulator import Run
 
 _PIECE = 0.05  # seconds of real time between looks, so that no sample has to be dropped
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.latency import Facility
-    from gnomon.sources.machine.accesses import Accesses
-    from gnomon.sources.machine.rotation import MachineRotation
+    from gnomon.sources.machine.runs import Accesses
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
+    from gnomon.sources.simulated.counting import MachineRotation
 
 _UNCORE = "uncore"
 
@@ -154,7 +154,7 @@ class MachineSource:
         self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
     ) -> MachineRotation:
         """Set up sets that take turns, beginning with `first`, beside what is always on."""
-        from gnomon.sources.machine.rotation import MachineRotation
+        from gnomon.sources.simulated.counting import MachineRotation
 
         return MachineRotation(always, sets, prepare(self._bench, target), self._bench, first=first)
 
@@ -184,7 +184,7 @@ class MachineSource:
         self, command: Command, *, local: bool = False, options: RunOptions | None = None
     ) -> Accesses:
         """Run a command and see its accesses that another node answers; with `local`, all."""
-        from gnomon.sources.machine.accesses import Accesses
+        from gnomon.sources.machine.runs import Accesses
 
         bench = Bench(self.machine, self.pmu, self.seed, options)
         return Accesses(prepare(bench, command), local=local)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.base import Target
-    from gnomon.sources.simulated.run import Run
+    from gnomon.sources.simulated.simulator import Run
 
 _SIGNAL_SECONDS = 10
 
@@ -66,12 +66,11 @@ def _workload(bench: Bench, command: Command) -> Run:
 
 
 def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:
-    from gnomon.machines.loads import LOADS
-    from gnomon.machines.signals import SignalRun, load_signal
+    from gnomon.machines.signals import LOADS, SignalRun, load_signal
     from gnomon.sources.machine.runs import SignalledRun
 
     if name == LOADS:
-        from gnomon.sources.machine.loads import loads_run
+        from gnomon.sources.machine.runs import loads_run
 
         return loads_run(bench, words)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UnknownEventError, UsageError
 from gnomon.machines.pmu.events import needs_of
+from gnomon.machines.pmu.programming import Programmed, modes_of, why_not
 
 if TYPE_CHECKING:
+    from gnomon.events.event import Modifiers, Request
     from gnomon.machines.pmu.events import Pmu, PmuEvent
+    from gnomon.sources.simulated.simulator import Run
 
 _ATTRIBUTE = re.compile(r"(?P<name>[^:/,=]+)[:/](?P<key>ldlat|emask)=(?P<value>\w+)/?")
 _IN_SLASHES = re.compile(r"cpu/(?P<name>[^/,=]+)(?:,(?P<key>ldlat|emask)=(?P<value>\w+))?/")
@@ -97,3 +100,34 @@ def _with_mask(pmu: Pmu, event: PmuEvent, mask: int) -> PmuEvent:
         caveats=tuple(dict.fromkeys(caveat for each in parts for caveat in each.caveats)),
         no_overflow=next((each.no_overflow for each in parts if each.no_overflow), ""),
     )
+
+
+# ---- whether an event can be counted, and how ------------------------------------------------
+
+
+class Admission(NamedTuple):
+    """An event as it is to be counted, or the reason why it cannot be."""
+
+    programmed: Programmed | None
+    reason: str = ""
+
+
+def programme(request: Request, pmu: Pmu, run: Run) -> Admission:
+    """Return how an event is put on a counter for this run."""
+    try:
+        event = find_event(pmu, request.event.name)
+    except UsageError:
+        return Admission(None, request.event.description or f"{pmu.title} has no such event")
+    modifiers = request.modifiers
+    modes = modes_of(modifiers)
+    programmed = Programmed(request.label, event, modes, modifiers.pinned)
+    reason = _unknown(modifiers) or why_not(pmu, event, modes) or run.refusal(programmed)
+    return Admission(None, reason) if reason else Admission(programmed)
+
+
+def _unknown(modifiers: Modifiers) -> str:
+    if not modifiers.host:
+        return "there are no guests on a simulated machine"
+    if modifiers.exclusive:
+        return "a simulated machine gives no event all counters for itself"
+    return ""

@@ -11,8 +11,8 @@ from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
     from gnomon.machines.machine import Cache, Machine, Tlb
-    from gnomon.machines.result import Counters, MachineResult
     from gnomon.machines.routes import Matrix
+    from gnomon.machines.sim import Counters, MachineResult
     from gnomon.recording.contents import Provenance
 
 _MOST_NODES = 16  # whose distances are shown without being asked for

@@ -10,7 +10,7 @@ from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.machines.result import MachineRow, MachinesResult
+    from gnomon.machines.sim import MachineRow, MachinesResult
 
 
 def describe(result: MachinesResult) -> Iterator[b.Block]:
