@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gnomon.machines.program import Program
     from gnomon.machines.signals import SignalRun
     from gnomon.machines.tracing import TracedProgram
-    from gnomon.sources.machine.targets import Bench
+    from gnomon.sources.machine.source import Bench
     from gnomon.sources.sampling import MappedFile
 
 _NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted
