@@ -58,7 +58,7 @@ def separated(arguments: list[str]) -> list[str]:
     at = words.index("compile") + 1 if "compile" in words[:2] else len(arguments)
     while words[at].partition("=")[0] in _OF_COMPILE:
         at += 1 + (_OF_COMPILE.get(words[at], False) and at + 1 < len(arguments))
-    return arguments if at >= len(arguments) else [*arguments[:at], "--", *arguments[at:]]
+    return arguments if words[at] in ("", "--") else [*arguments[:at], "--", *arguments[at:]]
 
 
 def run(options: argparse.Namespace) -> int:

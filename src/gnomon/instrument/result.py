@@ -61,6 +61,15 @@ class Profile(Result):
         return sum(hit.samples for hit in self.addresses)
 
     @derived
+    def summary(self) -> str:
+        """How many samples there are of what, and how they relate to the count."""
+        if not self.samples:
+            return f"no samples of {self.event}: try a smaller threshold with -c"
+        counted = "unknown" if self.counted is None else f"{self.counted:,}"
+        every = f"{self.samples:,} samples of {self.event}, one every {self.threshold:,}"
+        return f"{every}; counted {counted}"
+
+    @derived
     def hits(self) -> tuple[Hit, ...]:
         """The places with most samples, grouped as it was asked for."""
         return tuple(self.grouped()[: self.top])

@@ -31,14 +31,14 @@ def _lines(result: EventsResult) -> list[str]:
 def test_a_list_has_a_line_for_each_event_with_another_name() -> None:
     title, _, heading, *rows = _lines(EventsResult((PLAIN, EVENT)))
     assert title == "2 events"
-    assert heading.split() == ["event", "kind", "tried", "counts", "why", "not"]
+    assert heading.split() == ["event", "or", "kind", "tried", "counts", "why", "not"]
     assert rows[0].split()[:3] == ["page-faults", "software", "1,234"]
-    assert rows[1].startswith("power/energy-pkg/ or energy-pkg  pmu ")
+    assert rows[1].startswith("power/energy-pkg/  energy-pkg  pmu ")
 
 
 def test_what_cannot_be_counted_is_told_by_reason() -> None:
     title, _, *told = _lines(EventsResult((PLAIN,), tried=True, refused=(EVENT, EVENT)))
-    assert title == "1 events can be counted here, 2 cannot"
+    assert title == "1 event can be counted here, 2 cannot"
     assert told[:2] == ["! 2 cannot: no rights", "  → get some"]
 
 

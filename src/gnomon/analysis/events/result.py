@@ -64,6 +64,23 @@ class EventsResult(Result):
     refused: tuple[EventRow, ...] = ()  # left out, as they cannot be counted
     explained: bool = False
 
+    @derived
+    def summary(self) -> str:
+        """What the list has, in a few words."""
+        if self.explained:
+            return ", ".join(row.event for row in self.rows)
+        number, where = len(self.rows), f"on {self.origin}" if self.origin else "here"
+        if self.listed is Listed.METRICS:
+            return f"{number} metrics"
+        if self.listed is Listed.PRESETS:
+            good = sum(bool(row.available) for row in self.rows)
+            return f"{good} of {number} portable events can be counted {where}"
+        if not self.tried:
+            of = f" of {self.origin}" if self.origin else ""
+            return f"{number:,} event{'s' * (number != 1)}{of}"
+        left = f", {len(self.refused)} cannot" if self.refused else ""
+        return f"{number} event{'s' * (number != 1)} can be counted {where}{left}"
+
     def __getitem__(self, name: str) -> EventRow:
         for row in self.rows:
             if name in (row.event, *row.aliases):
@@ -110,3 +127,17 @@ class FitResult(Result):
     def fits(self) -> bool:
         """Whether one run counts all of them."""
         return self.runs == 1 and not self.unplaceable
+
+    @derived
+    def summary(self) -> str:
+        """The answer in a sentence."""
+        if not self.together:
+            fewest = self.runs == self.lower_bound
+            proof = "the fewest possible" if fewest else f"the bound is {self.lower_bound}"
+            batches = f"{self.runs} batch{'es' * (self.runs != 1)}"
+            return f"{self.events:,} event{'s' * (self.events != 1)} in {batches}, {proof}"
+        several = self.events != 1
+        if self.fits:
+            return "These events fit together" if several else "This event can be counted"
+        text = "These events do not fit together" if several else "This event cannot be counted"
+        return f"{text}: {self.runs} batches count all of them" if self.runs else text

@@ -18,45 +18,25 @@ _IN_HEX = ("config", "code", "umask", "msr")
 
 def describe(result: EventsResult) -> Iterator[b.Block]:
     """Yield a list, and what was left out of it; or all that is known of an event."""
+    yield b.Headline(result.summary)
     if result.explained:
-        yield b.Headline(", ".join(row.event for row in result.rows))
         for row in result.rows:
             yield b.Facts(tuple(_facts(row)), row.event if len(result.rows) > 1 else "")
-    else:
-        yield b.Headline(_title(result))
-        yield from _refusals(result.refused)
+    for (reason, remedy), count in Counter((r.reason, r.remedy) for r in result.refused).items():
+        yield b.Finding(f"{count} cannot: {reason}", b.Tone.DOUBT, remedy)
     table = b.Table.of(result.rows, _columns(result), name="events")
     yield b.Fold("the same as a table", (table,)) if result.explained else table
 
 
-def _title(result: EventsResult) -> str:
-    number, of = len(result.rows), f" of {result.origin}" if result.origin else ""
-    where = f"on {result.origin}" if result.origin else "here"
-    if result.listed == "metrics":
-        return f"{number} metrics"
-    if result.listed == "presets":
-        good = sum(bool(row.available) for row in result.rows)
-        return f"{good} of {number} portable events can be counted {where}"
-    if not result.tried:
-        return f"{number:,} event{'s' * (number != 1)}{of}"
-    left = len(result.refused)
-    return f"{number} events can be counted {where}" + (f", {left} cannot" if left else "")
-
-
-def _refusals(refused: tuple[EventRow, ...]) -> Iterator[b.Block]:
-    for (reason, remedy), count in Counter((row.reason, row.remedy) for row in refused).items():
-        yield b.Finding(f"{count} cannot: {reason}", b.Tone.DOUBT, remedy)
-
-
 def _columns(result: EventsResult) -> tuple[b.Column | None, ...]:
-    def name(row: EventRow) -> str:
-        other = [each for each in row.aliases[:1] if each.lower() != row.event.lower()]
-        return " or ".join((row.event, *other))
+    def other(row: EventRow) -> str:
+        return next((each for each in row.aliases if each.lower() != row.event.lower()), "")
 
     metrics = result.listed == "metrics"
     return (
-        b.Column("event" if not metrics else "metric", name),
-        b.Column("kind", lambda row: row.kind, drop=2),
+        b.Column("event" if not metrics else "metric", lambda row: row.event),
+        b.Column("or", other, drop=5),
+        b.Column("kind", lambda row: row.kind, drop=5),
         b.Column("unit", lambda row: row.unit, drop=3) if metrics else None,
         b.Column("tried", lambda row: row.value, drop=1),
         b.Column("counts" if not metrics else "says", lambda row: row.description, flex=True),

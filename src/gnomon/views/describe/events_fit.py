@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def describe(result: FitResult) -> Iterator[b.Block]:
     """Yield the answer, what stands in the way and what would help, then the batches."""
-    yield b.Headline(_title(result))
+    yield b.Headline(result.summary)
     if result.together and result.fits:
         yield b.Text(", ".join(map(_seat, result.batches[0] if result.batches else ())))
     for reason in result.reasons:
@@ -30,19 +30,6 @@ def describe(result: FitResult) -> Iterator[b.Block]:
         b.Column("counter", lambda row: row[1].counter),
     )
     yield b.Fold("which events are in which batch", (b.Table.of(rows, columns, name="batches"),))
-
-
-def _title(result: FitResult) -> str:
-    several = result.events != 1
-    if not result.together:
-        fewest = result.runs == result.lower_bound
-        proof = "the fewest possible" if fewest else f"the bound is {result.lower_bound}"
-        batches = f"{result.runs} batch{'es' * (result.runs != 1)}"
-        return f"{result.events:,} event{'s' * several} in {batches}, {proof}"
-    if result.fits:
-        return "These events fit together" if several else "This event can be counted"
-    text = "These events do not fit together" if several else "This event cannot be counted"
-    return f"{text}: {result.runs} batches count all of them" if result.runs else text
 
 
 def _seat(seat: Seat) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
@@ -15,13 +14,7 @@ if TYPE_CHECKING:
 
 def describe(result: Profile) -> Iterator[b.Block]:
     """Yield how many samples there are, and where most of them fell."""
-    samples = result.samples
-    if not samples:
-        yield b.Headline(f"no samples of {result.event}: try a smaller threshold with -c")
-        return
-    counted = "unknown" if result.counted is None else units.number(result.counted)
-    every = f"{samples:,} samples of {result.event}, one every {result.threshold:,}"
-    yield b.Headline(f"{every}; counted {counted}", tuple(filter(None, (_what(result),))))
+    yield b.Headline(result.summary, tuple(filter(None, (_what(result),))))
     places = result.grouped()
     yield _table(result, places[: result.top], "places")
     if rest := places[result.top :]:

@@ -60,7 +60,9 @@ def _meaning(parameter: Parameter) -> str:
     values = ", ".join(parameter.choices)
     if not values:
         ends = [
-            "" if end is None or end >= _UNREACHED else units.brief(end, parameter.unit)
+            ""
+            if end is None or end >= _UNREACHED
+            else units.brief(end, "B" if parameter.unit == "B" else "")
             for end in (parameter.minimum, parameter.maximum)
         ]
         values = " ".join(
