@@ -30,33 +30,26 @@ def describe(result: MachineResult) -> Iterator[b.Block]:
     yield b.Facts(tuple(_facts(machine, result.counters)))
     yield graph_of(machine)
     levels = {"L1I": machine.l1i, "L1D": machine.l1d, "L2": machine.l2, "L3": machine.l3}
-    yield _parts("cache", levels.items())
     held = machine.translation
-    yield _parts(
-        "TLB", {"instruction": held.instruction, "data": held.data, "second": held.second}.items()
+    yield _parts("cache", levels)
+    yield _parts("TLB", {"instruction": held.instruction, "data": held.data, "second": held.second})
+    tables = (
+        _matrix("latency of a read beyond the caches", result.latency_ns, "ns"),
+        _matrix("bandwidth", result.gb_per_s, "GB/s"),
     )
-    names = [str(number) for number in range(len(machine.nodes))]
-    if len(names) < 2:
-        return
-    far = (
-        ("latency of a read beyond the caches: node that reads, by home", result.latency_ns, "ns"),
-        ("bandwidth: node that reads, by home", result.gb_per_s, "GB/s"),
-    )
-    tables = tuple(
-        b.Table.matrix(
-            "node", names, _cells(rows), unit, caption=caption, name=caption.split()[0].rstrip(":")
-        )
-        for caption, rows, unit in far
-    )
-    folded = len(names) > _MOST_NODES
-    yield from (b.Fold(f"distances of {len(names)} nodes", tables),) if folded else tables
+    number = len(machine.nodes)
+    if number > 1:
+        folded = (b.Fold(f"distances of {number} nodes", tables),)
+        yield from folded if number > _MOST_NODES else tables
 
 
-def _cells(rows: Matrix) -> list[list[b.Cell]]:
-    return [
-        [b.Cell(each, status="" if each is not None else "no memory") for each in row]
-        for row in rows
-    ]
+def _matrix(what: str, rows: Matrix, unit: str) -> b.Table:
+    names = [str(number) for number in range(len(rows))]
+    cells = [[b.Cell(each, status="no memory" * (each is None)) for each in row] for row in rows]
+    caption = f"{what}: node that reads, by home"
+    return b.Table.matrix(
+        "node", names, cells, unit, caption=caption, name=what.split(maxsplit=1)[0]
+    )
 
 
 def _facts(machine: Machine, pmu: Counters) -> Iterator[tuple[str, str]]:
@@ -91,19 +84,21 @@ def _memory(machine: Machine) -> str:
     return f"{number}{first.gb_per_s:g} GB/s{parts}, {times}"
 
 
-def _parts(title: str, rows: Iterable[tuple[str, Cache | Tlb | None]]) -> b.Table:
+def _parts(title: str, rows: dict[str, Cache | None] | dict[str, Tlb | None]) -> b.Table:
     """Return a table of what is there, a column for each of its fields."""
-    found = [(name, part) for name, part in rows if part is not None]
+    found = [(name, part) for name, part in rows.items() if part is not None]
     names = [each.name for each in fields(found[0][1])] if found else []
     names += ["sets"] * (title == "cache")
 
     def value(name: str) -> Callable[[tuple[str, Cache | Tlb]], b.Value]:
         return lambda row: _plain(getattr(row[1], name))
 
-    units = {"size": "B", "line": "B"}
     columns = (
         b.Column(
-            name.replace("_cycles", "").replace("_", " "), value(name), units.get(name, ""), at
+            name.removesuffix("_cycles").replace("_", " "),
+            value(name),
+            "B" if name in ("size", "line") else "",
+            drop=at,
         )
         for at, name in enumerate(names)
     )
