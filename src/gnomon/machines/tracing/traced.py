@@ -332,7 +332,8 @@ def check_traced(binary: Binary) -> None:
     if binary.version != _native.TRACE_VERSION:
         raise UsageError(
             f"'{binary.path}' has the tracing runtime of another gnomon (version "
-            f"{binary.version}, not {_native.TRACE_VERSION}): link it with `gnomon sim compile`."
+            f"{binary.version}, not {_native.TRACE_VERSION}): "
+            "link it anew with `gnomon sim compile`."
         )
 
 

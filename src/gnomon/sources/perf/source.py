@@ -16,12 +16,12 @@ from gnomon.sources.event_spec import separates_levels
 from gnomon.sources.host import Host
 from gnomon.sources.origin import host_provenance
 from gnomon.sources.perf import SOURCE
+from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Fit, Plan
     from gnomon.sources.abilities import CounterUnit
     from gnomon.sources.latency import Facility
-    from gnomon.sources.perf.counting import PerfCounting
     from gnomon.sources.perf.footprint import FootprintSource
     from gnomon.sources.perf.rotation import PerfRotation
     from gnomon.sources.perf.sampling import PerfSampler
@@ -119,8 +119,6 @@ class PerfSource:
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""
-        from gnomon.sources.perf.counting import PerfCounting
-
         return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu, exact=exact)
 
     def open_sets(
