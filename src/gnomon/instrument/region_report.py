@@ -144,7 +144,7 @@ def regions(
 
 def _run(command: Command) -> int:
     """Run a command to its end and return its exit status."""
-    from gnomon.sources.launch import Subject
+    from gnomon.sources.host import Subject
 
     subject = Subject(command)
     try:

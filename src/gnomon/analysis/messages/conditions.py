@@ -148,8 +148,8 @@ def counters_of(names: Sequence[str]) -> tuple[list[Counters], list[LeftOut]]:
 
 
 def _spec(request: object) -> _native.EventSpec:
+    from gnomon.events.encoding import event_spec, separates_levels
     from gnomon.events.event import Request
-    from gnomon.sources.event_spec import event_spec, separates_levels
 
     assert isinstance(request, Request)
     spec = event_spec(request)

@@ -32,8 +32,7 @@ _WORDS = {what.word: what for what in What}
 def provenance_here(what: str) -> Provenance:
     """Return what this host is."""
     from gnomon.sources.base import Thread
-    from gnomon.sources.host import Host
-    from gnomon.sources.origin import host_provenance
+    from gnomon.sources.host import Host, host_provenance
 
     return replace(host_provenance(SOURCE, Host(), Thread(0)), target=what)
 

@@ -15,7 +15,7 @@ from gnomon.machines.pmu.programming import misfit
 from gnomon.machines.program import Observed, Program, Range
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.machine.runs import ExecutionRun
-from gnomon.sources.simulated.naming import Admission, programme
+from gnomon.sources.simulated.admission import Admission, programme
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

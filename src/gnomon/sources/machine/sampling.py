@@ -18,7 +18,7 @@ from gnomon.machines.pmu.programming import Programmed, misfit
 from gnomon.sources.base import Closing
 from gnomon.sources.machine.runs import ExecutionRun
 from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
-from gnomon.sources.simulated.naming import programme
+from gnomon.sources.simulated.admission import programme
 
 if TYPE_CHECKING:
     import numpy as np

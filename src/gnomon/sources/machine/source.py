@@ -18,8 +18,8 @@ from gnomon.machines.pmu.events import Unit
 from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine import SOURCE
+from gnomon.sources.simulated.admission import find_event
 from gnomon.sources.simulated.counting import SimulatedCounting
-from gnomon.sources.simulated.naming import find_event
 from gnomon.units import parse_duration, utc_now
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gnomon.machines.pmu.bank import Bank, Counted
 from gnomon.machines.pmu.programming import Programmed, ToldTurns, misfit
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Snapshot, Turn
-from gnomon.sources.simulated.naming import programme
+from gnomon.sources.simulated.admission import programme
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Events of a simulated PMU by name, with the attributes that may follow it."""
+"""From the name of an event to a counter of a simulated machine, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -100,9 +100,6 @@ def _with_mask(pmu: Pmu, event: PmuEvent, mask: int) -> PmuEvent:
         caveats=tuple(dict.fromkeys(caveat for each in parts for caveat in each.caveats)),
         no_overflow=next((each.no_overflow for each in parts if each.no_overflow), ""),
     )
-
-
-# ---- whether an event can be counted, and how ------------------------------------------------
 
 
 class Admission(NamedTuple):
