@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor import advise
     from gnomon.analysis.memory import memory
     from gnomon.analysis.phases import PhaseSeries, phases
+    from gnomon.analysis.recorded import report
     from gnomon.analysis.scaling import scale, scale_models
     from gnomon.analysis.survey import survey
     from gnomon.errors import GnomonError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gnomon.instrument.regions import region
     from gnomon.machines import sim
     from gnomon.recording import Recording, RecordingWriter
+    from gnomon.recording.converting import convert
     from gnomon.sources.base import Command, Cpus, Process, Thread
     from gnomon.sources.registry import source
     from gnomon.views.show import show
@@ -57,6 +59,7 @@ _HOMES = {
     "Thread": "gnomon.sources.base",
     "advise": "gnomon.analysis.locality.advisor",
     "compare": "gnomon.analysis.compare",
+    "convert": "gnomon.recording.converting",
     "count": "gnomon.analysis.count",
     "doctor": "gnomon.analysis.doctor",
     "estimate": "gnomon.analysis.estimate.recorded",
@@ -71,6 +74,7 @@ _HOMES = {
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
     "regions": "gnomon.instrument.region_report",
+    "report": "gnomon.analysis.recorded",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
@@ -95,6 +99,7 @@ __all__ = [
     "Thread",
     "advise",
     "compare",
+    "convert",
     "count",
     "doctor",
     "estimate",
@@ -109,6 +114,7 @@ __all__ = [
     "profile",
     "region",
     "regions",
+    "report",
     "scale",
     "scale_models",
     "show",

@@ -40,6 +40,7 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "count": "gnomon.analysis.count.result",
     "doctor": "gnomon.analysis.doctor.result",
     "events": "gnomon.analysis.events.result",
     "events-fit": "gnomon.analysis.events.result",
@@ -58,6 +59,7 @@ KINDS: dict[str, str] = {
     "regions": "gnomon.instrument.result",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
+    "recording": "gnomon.analysis.recorded.result",
     "scale": "gnomon.analysis.scaling.result",
     "workloads": "gnomon.machines.workloads.definition",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import types
 import typing
@@ -60,7 +61,16 @@ Read = Callable[[Any, _Context], Any]
 # ---- results --------------------------------------------------------------------------------
 
 
-def load_result(path: str | Path, fetch: Fetch | None = None) -> Result:
+def is_result(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like JSON; what it holds is then told by reading it."""
+    place = Path(path)
+    if not place.is_file():
+        return False
+    with place.open("rb") as stream:
+        return place.suffix == ".json" or stream.read(64).lstrip().startswith(b"{")
+
+
+def load_result(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Result:
     """Return the result that a file holds: one saved, or what a command printed with --json."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))

@@ -27,7 +27,6 @@ _GROUPS = {
         "count": "count events while a program runs",
         "compare": "say what changed between two versions of a program",
         "scale": "find out how events grow with a parameter",
-        "record": "count events over time into a recording",
         "state": "estimate every event at every tick of one run",
         "phases": "find where a program's footprint or events change their course",
         "profile": "find out where in a program an event happens",
@@ -44,10 +43,9 @@ _GROUPS = {
         "notify": "measure, simulate and predict what being told of a message costs",
     },
     "recordings": {
-        "show": "show a recording",
+        "show": "show a recording of any kind, or a saved result",
+        "report": "put recordings and results on one page, or serve it live",
         "convert": "import and export recordings",
-        "report": "write a report of recordings as one HTML file",
-        "serve": "show a report in a browser, live while a survey runs",
     },
     "simulated machines and studies": {
         "sim": "list and show simulated machines, and compile programs for them",
@@ -61,6 +59,8 @@ RENAMED: dict[str, str] = {
     "cc": "sim compile",
     "machine": "sim",
     "run": "regions",
+    "record": "count -i 10ms -o",
+    "serve": "report --serve",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

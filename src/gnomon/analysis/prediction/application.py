@@ -16,7 +16,7 @@ from gnomon.units import parse_duration, parse_size
 if TYPE_CHECKING:
     import os
 
-    from gnomon.analysis.summary import EventCount
+    from gnomon.analysis.count import EventCount
 
 _MOST_THREADS = 1024
 

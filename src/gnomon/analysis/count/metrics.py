@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from gnomon.analysis.summary import CountResult, EventCount
+from gnomon.analysis.count.result import COUNT, CountResult, EventCount, MetricValue
 from gnomon.errors import UsageError
 from gnomon.events.formula import Missing
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, MetricTable, load_metrics
 from gnomon.events.presets import Unavailable, load_presets
 from gnomon.events.syntax import PREFIX
-
-
-@dataclass(frozen=True, slots=True)
-class MetricValue:
-    """A metric's value in its unit, or the reason why there is none."""
-
-    name: str
-    title: str
-    value: float | None
-    unit: str
-    reason: str = ""
-    caveats: tuple[str, ...] = ()
+from gnomon.sources.abilities import HasConstants
+from gnomon.sources.base import Source
 
 
 def derive(
@@ -39,7 +28,7 @@ def derive(
     """
     table = table or load_metrics()
     counted = _by_name(result)
-    units = {name: parse_unit(line.unit) for name, line in counted.items() if line.unit}
+    units = {n: parse_unit(line.unit) for n, line in counted.items() if line.unit != COUNT}
     presets = load_presets()
     if names is None:
         bound: list[BoundMetric | Unavailable] = list(
@@ -54,6 +43,15 @@ def derive(
         "cpus": float(result.provenance.cpus) or None,
     }
     return tuple(_value(metric, {**values, **known}) for metric in bound)
+
+
+def metrics_of(result: CountResult, asked: str | None, source: Source) -> tuple[MetricValue, ...]:
+    """Return the metrics asked for; without asking, those that have a value."""
+    constants = source.constants() if isinstance(source, HasConstants) else None
+    if asked is not None:
+        return derive(result, parse_names(asked), constants=constants)
+    found = derive(result, constants=constants)
+    return tuple(metric for metric in found if metric.value is not None)
 
 
 def _by_name(result: CountResult) -> dict[str, EventCount]:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.summary import CountResult, EventCount, Tally
+from gnomon.analysis.summary import Tally, mean, relative_spread
 from gnomon.errors import UsageError
 from gnomon.events.event import Group, Kind
 from gnomon.events.syntax import Asked, ask
 from gnomon.measure.run import Measurement, Sink, measure, stopped_runs
-from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo
-from gnomon.sources.base import Command, Source, Target, preset_table
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.sources.base import Command, Cpus, Process, Source, Target, preset_table
 from gnomon.sources.registry import source_for
 from gnomon.units import parse_duration, parse_seconds
 
 if TYPE_CHECKING:
+    from gnomon.analysis.count.result import CountResult, EventCount
+    from gnomon.events.presets import Available
     from gnomon.measure.campaign import OnProgress, Terms
+
+Output = str | os.PathLike[str] | bool | None
 
 
 def count(
@@ -32,9 +38,10 @@ def count(
     timeout: str | float | None = None,
     warmup: int = 0,
     resume: bool = False,
-    output: str | os.PathLike[str] | None = None,
+    output: Output = None,
     overwrite: bool = False,
-    by_scope: bool = False,
+    metrics: str | None = None,
+    per_scope: bool = False,
     on: Source | str | None = None,
     on_readings: Sink | None = None,
     on_progress: OnProgress | None = None,
@@ -45,20 +52,27 @@ def count(
     choice of what can be counted. `interval` is a text such as `10ms` or a number of ns,
     `duration` a text or a number of seconds. A run that takes longer than `timeout` is ended and
     has status 124; `warmup` runs come first that are not counted. With `output` everything is
-    recorded there. Several runs that were interrupted go on when the call is repeated; `resume`
-    makes it an error that there is nothing to go on with. `on` says where to count, as `--on`
-    does; without it that is this host, or the source that the events are of, as in `valgrind::Ir`.
+    recorded there; True names the recording after the program. Several runs that were interrupted
+    go on when the call is repeated; `resume` makes it an error that there is nothing to go on with.
+    `metrics` are names as in `ipc,cpu_utilisation`, or `all`; with `per_scope` there is a line for
+    each CPU, thread or process. `on` says where to count, as `--on` does; without it that is this
+    host, or the source that the events are of, as in `valgrind::Ir`.
     """
+    if metrics is not None:
+        from gnomon.analysis.count.metrics import parse_names
+
+        parse_names(metrics)  # a wrong name is better found before the run
     if repeat < 1:
         raise UsageError("--repeat must be at least 1.")
     target = _as_target(command)
     tick = parse_duration(interval) if isinstance(interval, str) else interval
     limit = parse_seconds(duration, "duration")
     source = source_for(events, on=on)
+    place = _place(output, target, resume=resume)
     asked = None if events is None else ask(events, source.resolve, preset_table(source, events))
     groups = source.default_events() if asked is None else asked.groups
     provenance = replace(source.provenance(target), interval=tick)
-    if output is not None or repeat > 1:
+    if place is not None or repeat > 1:
         # What cannot be measured must neither leave an empty recording nor replace one.
         source.open(groups, target).close()
     subject = _Subject(source, groups, target, tick, limit, parse_seconds(timeout, "timeout"))
@@ -71,22 +85,31 @@ def count(
             timeout=subject.timeout,
             warmup=warmup,
             resume=resume,
-            output=output,
+            output=place,
             overwrite=overwrite,
             on_progress=on_progress,
         )
         counted = _several_runs(subject, terms, options, provenance, on_readings)
     else:
-        counted = _single_run(subject, output, provenance, on_readings, overwrite=overwrite)
-    counts = counted.tally.counts(counted.events, by_scope=by_scope)
-    return CountResult(
-        provenance=counted.provenance,
-        counts=counts if asked is None else _answer(asked, counts),
-        runs=tuple(counted.runs),
-        warnings=(*counted.warnings, *_suspicious(groups, counts)),
+        counted = _single_run(subject, place, provenance, on_readings, overwrite=overwrite)
+    counts = counted.tally.counts(counted.events, by_scope=per_scope)
+    from gnomon.analysis.count.result import CountResult  # not before the program has run
+
+    result = CountResult(
+        counts if asked is None else answer(asked, counts),
+        tuple(counted.runs),
+        per_scope=per_scope,
+        recording=place or "",
         exit_status=counted.exit_status,
         interrupted=counted.interrupted,
+        provenance=counted.provenance,
+        warnings=(*counted.warnings, *_suspicious(groups, counts)),
     )
+    if metrics is None and not any(each.event.startswith("instructions") for each in counts):
+        return result  # metrics would say nothing that the rates do not say already
+    from gnomon.analysis.count.metrics import metrics_of
+
+    return replace(result, metrics=metrics_of(result, metrics, source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +239,6 @@ def _suspicious(groups: Sequence[Group], counts: Iterable[EventCount]) -> Iterat
             yield f"{count.event} stayed at zero: the code may mean nothing on this CPU"
 
 
-def _answer(asked: Asked, counts: tuple[EventCount, ...]) -> tuple[EventCount, ...]:
-    if not asked.presets:
-        return counts
-    from gnomon.analysis.portable import answer
-
-    return answer(asked, counts)
-
-
 def _as_target(command: Sequence[str] | Target) -> Target:
     if isinstance(command, str):
         raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
@@ -256,3 +271,80 @@ def _recorded(
 
 def _ignore(_: object) -> None:
     """Let it go: the tally has it."""
+
+
+def _place(output: Output, target: Target, *, resume: bool) -> str | None:
+    """Return where to record, as it will be on disk."""
+    if output is None or output is False:
+        return None
+    if output is True and resume:
+        raise UsageError("--resume needs the name of the recording to go on with: write -o REC.")
+    name = free_recording(target) if output is True else str(Path(output))
+    return f"{name.removesuffix('.gnomon')}.gnomon"
+
+
+def free_recording(target: Target) -> str:
+    """Return a name after what is recorded that no recording has yet."""
+    match target:
+        case Command(argv=argv) | Cpus(command=Command(argv=argv)):
+            # A workload of a simulated machine is written workload:NAME.
+            stem = Path(argv[0]).name.rpartition(":")[2] or "run"
+        case Process(pid=pid):
+            stem = f"process-{pid}"
+        case _:
+            stem = "cpus"
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(name for each in names if not Path(name := f"{each}.gnomon").exists())
+
+
+# ---- counts in terms of the portable names that were asked for ------------------------------
+
+
+def answer(asked: Asked, counts: Sequence[EventCount]) -> tuple[EventCount, ...]:
+    """Return the counts in the order of what was asked for, portable names computed."""
+    if not asked.presets:
+        return tuple(counts)
+    scopes: dict[str, dict[str, EventCount]] = {}
+    for count in counts:
+        scopes.setdefault(count.scope, {})[_bare(count.event)] = count
+    lines = [
+        _computed(asked.presets[name], found) if name in asked.presets else found.get(_bare(name))
+        for found in scopes.values()
+        for name in asked.order
+    ]
+    return tuple(line for line in lines if line is not None)
+
+
+def _bare(label: str) -> str:
+    """Return a label without the `:u` that a lack of rights may have added."""
+    return label.removesuffix(":u")
+
+
+def _computed(preset: Available, counts: dict[str, EventCount]) -> EventCount | None:
+    operands = [counts[event.name] for event in preset.operands if event.name in counts]
+    if len(operands) < len(preset.operands):
+        return None
+    names = preset.definition.events
+    runs = zip(*(operand.values for operand in operands), strict=True)
+    values = [
+        preset.definition.evaluate(_whole(dict(zip(names, run, strict=True)))) for run in runs
+    ]
+    known = [value for value in values if value is not None]
+    missing = next((operand for operand in operands if operand.value is None), None)
+    from gnomon.analysis.count.result import EventCount
+
+    scaled = any(operand.status is Status.SCALED for operand in operands)
+    return EventCount(
+        event=preset.name,
+        value=mean(known),
+        unit=operands[0].unit,
+        status=missing.status if missing else Status.SCALED if scaled else Status.COUNTED,
+        running=min((o.running for o in operands if o.running is not None), default=None),
+        scope=operands[0].scope,
+        spread=relative_spread(known) if len(values) > 1 else None,
+        values=tuple(values),
+    )
+
+
+def _whole(inputs: dict[str, float | None]) -> dict[str, int | None]:
+    return {name: None if value is None else round(value) for name, value in inputs.items()}

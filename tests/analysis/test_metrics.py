@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.analysis.derived import derive, parse_names
-from gnomon.analysis.portable import answer
-from gnomon.analysis.summary import CountResult, summarise
+from gnomon.analysis.count import CountResult
+from gnomon.analysis.count.counting import answer
+from gnomon.analysis.count.metrics import derive, parse_names
+from gnomon.analysis.summary import summarise
 from gnomon.errors import UsageError
 from gnomon.events.event import Event, Kind
 from gnomon.events.syntax import ask
@@ -20,7 +21,7 @@ SECOND = 10**9
 def _result(*readings: Reading, seconds: float = 2.0) -> CountResult:
     infos = [EventInfo(name, unit="ns") for name in ("task-clock", "task-clock:u")]
     runs = (RunInfo(0, end=round(seconds * SECOND)),)
-    return CountResult(Provenance("test", cpus=4), summarise(readings, infos), runs)
+    return CountResult(summarise(readings, infos), runs, provenance=Provenance("test", cpus=4))
 
 
 def _resolve(name: str) -> tuple[Event, ...]:

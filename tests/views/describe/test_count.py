@@ -1,4 +1,4 @@
-"""The table of counts and its JSON."""
+"""How counts look, and the envelope that their JSON stands in."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from gnomon.analysis.summary import CountResult, EventCount
-from gnomon.recording.contents import Provenance, RunInfo, Status
-from gnomon.views.counts import print_counts, rows_as_json
+from gnomon.analysis.count.result import CountResult, EventCount, MetricValue
+from gnomon.recording.contents import SIMULATED_CLOCK, Provenance, RunInfo, Status
 from gnomon.views.envelope import envelope
+from gnomon.views.show import show, tables
 
 ORIGIN = Provenance("perf", command=("./a", "b"), host="box", cpu="Some CPU", cpus=4)
 
@@ -19,22 +19,35 @@ def _count(
     value: float | None,
     status: Status = Status.COUNTED,
     *,
-    unit: str = "",
+    unit: str = "count",
     running: float | None = 1.0,
     spread: float | None = None,
 ) -> EventCount:
     return EventCount("event", value, unit, status, running, "process", spread)
 
 
-def _text(*counts: EventCount, origin: Provenance = ORIGIN, seconds: float = 2.0) -> str:
+def _result(
+    *counts: EventCount,
+    origin: Provenance = ORIGIN,
+    seconds: float = 2.0,
+    metrics: tuple[MetricValue, ...] = (),
+) -> CountResult:
+    runs = (RunInfo(0, end=round(seconds * 1e9)),)
+    return CountResult(counts, runs, metrics, provenance=origin)
+
+
+def _shown(result: CountResult) -> str:
     stream = io.StringIO()
-    runs = (RunInfo(0, end=round(seconds * 1e9)),) if seconds else ()
-    print_counts(CountResult(origin, counts, runs), stream)
+    show(result, stream)
     return stream.getvalue()
 
 
+def _text(*counts: EventCount, origin: Provenance = ORIGIN, seconds: float = 2.0) -> str:
+    return _shown(_result(*counts, origin=origin, seconds=seconds))
+
+
 def test_the_headline_tells_what_was_counted_by_what_and_where() -> None:
-    assert _text(_count(1)).splitlines()[0] == ("./a b: counted by perf on box (Some CPU, 4 CPUs)")
+    assert _text(_count(1)).splitlines()[0] == "./a b: counted by perf on box (Some CPU, 4 CPUs)"
 
 
 @pytest.mark.parametrize(
@@ -51,28 +64,30 @@ def test_the_headline_invents_nothing(origin: Provenance, headline: str) -> None
 
 
 def test_simulated_counts_are_labelled_first() -> None:
-    origin = Provenance("machine", simulated=True, target="a run", machine="t2")
-    assert _text(_count(1), origin=origin).startswith("SIMULATED a run: counted by machine (t2)")
+    clock = SIMULATED_CLOCK
+    origin = Provenance("machine", simulated=True, target="a run", machine="t2", clock=clock)
+    text = _text(_count(1), origin=origin)
+    assert text.startswith(
+        "SIMULATED a run: counted by machine (t2)\n2 s of simulated time elapsed"
+    )
 
 
 @pytest.mark.parametrize("status", [Status.NOT_COUNTED, Status.NOT_SUPPORTED, Status.NOT_PERMITTED])
 def test_a_missing_count_shows_its_status_and_no_number(status: Status) -> None:
-    text = _text(_count(None, status, running=None), seconds=0)
-    row = text.splitlines()[3]
+    row = _text(_count(None, status, running=None), seconds=0).splitlines()[-1]
     assert row.split() == ["event", str(status)]
-    assert "0" not in row
 
 
 def test_an_extrapolated_count_is_marked_and_explained() -> None:
     text = _text(_count(100, Status.SCALED, running=0.25))
-    assert "~ 25%" in text
+    assert "~ 100" in text
+    assert "25 %" in text
     assert "extrapolated" in text
     assert "extrapolated" not in _text(_count(100))
 
 
 def test_nearly_all_of_the_time_is_shown_as_less_than_all() -> None:
-    assert "100%" in _text(_count(1, running=0.9999))
-    assert "~ 99%" in _text(_count(1, Status.SCALED, running=0.99))
+    assert ">99 %" in _text(_count(1, Status.SCALED, running=0.9999))
 
 
 @pytest.mark.parametrize(
@@ -88,25 +103,21 @@ def test_the_rate_is_a_second_of_the_run(count: EventCount, rate: str) -> None:
 
 
 def test_without_a_duration_there_is_no_rate_and_no_time_elapsed() -> None:
-    unknown = io.StringIO()
-    print_counts(CountResult(ORIGIN, (_count(1),), (RunInfo(0),)), unknown)
-    for text in (_text(_count(1), seconds=0), unknown.getvalue()):
-        assert "/s" not in text
-        assert "elapsed" not in text
+    text = _text(_count(1), seconds=0)
+    assert "/s" not in text
+    assert "elapsed" not in text
 
 
-def test_several_runs_are_summed_up_below() -> None:
-    stream = io.StringIO()
+def test_several_runs_are_summed_up() -> None:
     runs = tuple(RunInfo(i, end=(i + 1) * 10**9) for i in range(3))
-    print_counts(CountResult(ORIGIN, (_count(1, spread=0.5),), runs), stream)
-    assert "2 s elapsed on average over 3 runs, from 1 s to 3 s" in stream.getvalue()
-    assert "± 50.0%" in stream.getvalue()
+    text = _shown(CountResult((_count(1, spread=0.5),), runs, provenance=ORIGIN))
+    assert "2 s elapsed on average over 3 runs, from 1 s to 3 s" in text
+    assert "± 50 %" in text
 
 
 def test_rows_for_scripts_keep_null_apart_from_zero() -> None:
-    missing, zero = rows_as_json(
-        (_count(None, Status.NOT_COUNTED, running=None), _count(0, spread=0.0))
-    )
+    result = _result(_count(None, Status.NOT_COUNTED, running=None), _count(0, spread=0.0))
+    missing, zero = result.to_json()["counts"]
     assert missing == {
         "event": "event",
         "value": None,
@@ -115,13 +126,38 @@ def test_rows_for_scripts_keep_null_apart_from_zero() -> None:
         "running": None,
         "scope": "process",
         "spread": None,
+        "values": [],
     }
     assert (zero["value"], zero["status"], zero["spread"]) == (0, "counted", 0.0)
 
 
 def test_large_counts_are_exact_in_json() -> None:
-    [row] = json.loads(json.dumps(rows_as_json((_count(2**63 + 1),))))
+    [row] = json.loads(_result(_count(2**63 + 1)).text())["counts"]
     assert row["value"] == 2**63 + 1
+
+
+def test_places_are_named_only_where_they_were_asked_for() -> None:
+    assert "process" not in _text(_count(1))
+    apart = CountResult((_count(1),), per_scope=True, provenance=ORIGIN)
+    assert "process" in _shown(apart)
+
+
+METRICS = (
+    MetricValue("ipc", "Instructions per cycle", 1.23456, "instructions/cycle"),
+    MetricValue("cpi", "Cycles per instruction", None, "", "needs 'cycles'"),
+)
+
+
+def test_a_metric_has_title_value_and_unit_or_the_reason_why_it_has_none() -> None:
+    *_, good, gone = _shown(_result(_count(1), metrics=METRICS)).splitlines()
+    assert good.split() == ["Instructions", "per", "cycle", "1.235", "instructions/cycle"]
+    assert gone.split("  ")[0] == "Cycles per instruction"
+    assert "not-counted" in gone
+    assert gone.endswith("needs 'cycles'")
+
+
+def test_without_metrics_there_is_no_table_of_them() -> None:
+    assert set(tables(_result(_count(1)))) == {"events"}
 
 
 def test_the_envelope_has_an_error_only_where_there_is_one() -> None:

@@ -42,8 +42,8 @@ def writer(tmp_path: Path) -> Iterator[RecordingWriter]:
 
 @pytest.fixture
 def served(writer: RecordingWriter) -> Iterator[str]:
-    """The address of `gnomon serve`, a program of its own as users have it."""
-    words = [sys.executable, "-m", "gnomon", "serve", str(writer.path)]
+    """The address of `gnomon report --serve`, a program of its own as users have it."""
+    words = [sys.executable, "-m", "gnomon", "report", "--serve", str(writer.path)]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
     try:
@@ -64,7 +64,7 @@ def _get(address: str) -> str:
 def test_the_page_follows_a_recording_that_grows(served: str, writer: RecordingWriter) -> None:
     before = _get(served + "version")
     page = _get(served)
-    assert "data-live" in page
+    assert "data-follow" in page
     assert "2 events in 1 run" in page
     assert _get(served + "version") == before
     _add_run(writer, 1)
@@ -82,7 +82,7 @@ def test_there_is_one_page_only(served: str) -> None:
 def test_a_reader_that_goes_away_is_no_error(
     capfd: pytest.CaptureFixture[str], served: str
 ) -> None:
-    assert "data-live" in _get(served)  # what is asked for next is there at once
+    assert "data-follow" in _get(served)  # what is asked for next is there at once
     host, _, port = served.rstrip("/").partition(":")
     for _ in range(8):
         with socket.create_connection((host, int(port))) as connection:

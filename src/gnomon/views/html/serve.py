@@ -20,12 +20,12 @@ class ReportServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], render: Render, version: Version) -> None:
-        super().__init__(address, _Handler)
         self._render = render
         self._version = version
         self._page = ""
         self._rendered = ""
         self._lock = Lock()
+        super().__init__(address, _Handler)  # closes itself where it cannot be bound
 
     @property
     def url(self) -> str:
