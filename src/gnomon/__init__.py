@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon.analysis import messages
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.doctor import doctor
@@ -78,13 +79,18 @@ _HOMES = {
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
-    "sim": "gnomon.machines.sim",
     "source": "gnomon.sources.registry",
     "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
 }
 
 _RENAMED = {"PerfSource": "source('host')", "diagnose": "doctor()"}
+
+# Commands of several words: their functions are those of a package, as in `gn.messages.bench`.
+_PACKAGES = {
+    "messages": "gnomon.analysis.messages",
+    "sim": "gnomon.machines.sim",
+}
 
 __all__ = [
     "Command",
@@ -109,6 +115,7 @@ __all__ = [
     "links",
     "locality",
     "memory",
+    "messages",
     "observe",
     "phases",
     "profile",
@@ -147,10 +154,11 @@ def lazy_names(
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
         raise AttributeError(f"gnomon.{name}() is now gnomon.{_RENAMED[name]}")
+    if name in _PACKAGES:
+        return import_module(_PACKAGES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
-    home = import_module(_HOMES[name])
-    value = getattr(home, name, home)  # a name with words of its own is a module
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

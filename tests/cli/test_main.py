@@ -68,7 +68,7 @@ RUN_PROGRAMS |= {"latency", "links", "locality", "state", "survey"}
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
     listed = {"sim": ["list"], "study": ["list"], "bench": ["estimate", "--data", "a"]}
     recordings = {"show": ["a"], "convert": ["a", "b"], "report": ["a"]}
-    words = {"notify": ["bench"]}
+    words = {"messages": ["bench"]}
     needed = (recordings | listed | words).get(command, [])
     outcome = gnomon(command, *needed, "--", "true")
     assert outcome.code == 2

@@ -40,7 +40,7 @@ _GROUPS = {
         "links": "show the links between nodes, load them, and experiment on them",
     },
     "messages": {
-        "notify": "measure, simulate and predict what being told of a message costs",
+        "messages": "measure, simulate and predict what messages cost",
     },
     "recordings": {
         "show": "show a recording of any kind, or a saved result",
@@ -61,6 +61,7 @@ RENAMED: dict[str, str] = {
     "run": "regions",
     "record": "count -i 10ms -o",
     "serve": "report --serve",
+    "notify": "messages",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -120,21 +121,15 @@ def load_command(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
 
 def _of_plugin(name: str) -> ModuleType:
     """Return the module of a command that another package adds by an entry point."""
-    from importlib.metadata import entry_points
+    from gnomon import plugins
 
     if name in RENAMED:
         raise UsageError(f"`gnomon {name}` is now `gnomon {RENAMED[name]}`.")
-    found = next(iter(entry_points(group="gnomon.commands", name=name)), None)
-    if found is None:
+    module: ModuleType | None = plugins.load("commands", name, "command")
+    if module is None:
         main_parser().error(f"unknown command '{name}': {_hint(name)}")
-    try:
-        module: ModuleType = found.load()
-    except Exception as error:  # whatever a module of somebody else's raises
-        package = found.dist.name if found.dist is not None else found.module
-        raise GnomonError(
-            f"the command '{name}' of the package {package} cannot be imported "
-            f"({type(error).__name__}: {error}): repair or uninstall it."
-        ) from None
+    if not (hasattr(module, "configure") and hasattr(module, "run")):
+        raise GnomonError(f"the command '{name}' of a plugin is no module with configure and run.")
     return module
 
 

@@ -130,20 +130,22 @@ def target(given: argparse.Namespace) -> Target:
     from gnomon.sources.base import Command, Cpus, Process
 
     command = None
+    cpus, pid = getattr(given, "cpus", None), getattr(given, "pid", None)
     if given.argv:
         command = Command(tuple(given.argv), stdout=2 if takes_output(given) else None)
-    if given.all_cpus or given.cpus is not None:
-        if given.pid is not None:
+    if getattr(given, "all_cpus", False) or cpus is not None:
+        if pid is not None:
             raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
         if command is None and given.duration is None and not sys.stdin.isatty():
             raise UsageError("nothing says when to stop: give --duration or a command after --.")
-        return Cpus(None if given.cpus is None else parse_cpu_list(given.cpus), command)
-    if given.pid is not None:
+        return Cpus(None if cpus is None else parse_cpu_list(cpus), command)
+    if pid is not None:
         if command is not None:
             raise UsageError("-p counts in a running process: omit the command.")
-        return Process(given.pid)
+        return Process(pid)
     if command is None:
-        raise UsageError("nothing to measure: give a command after --, or -p PID, or -a.")
+        others = ", or -p PID, or -a" if hasattr(given, "pid") else ""
+        raise UsageError(f"nothing to measure: give a command after --{others}.")
     return command
 
 
