@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from gnomon.analysis import messages
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
-    from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.doctor import doctor
     from gnomon.analysis.estimate.observe import observe
     from gnomon.analysis.estimate.recorded import estimate, state_of
+    from gnomon.analysis.events import events
     from gnomon.analysis.latency import latency, latency_of
     from gnomon.analysis.links import links
     from gnomon.analysis.locality import locality
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
+    from gnomon.instrument.region_report import regions
     from gnomon.instrument.regions import region
+    from gnomon.machines import sim
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.recording.converting import convert
     from gnomon.sources.base import Command, Cpus, Process, Thread
@@ -58,8 +62,9 @@ _HOMES = {
     "compare": "gnomon.analysis.compare",
     "convert": "gnomon.recording.converting",
     "count": "gnomon.analysis.count",
-    "diagnose": "gnomon.analysis.diagnosis",
+    "doctor": "gnomon.analysis.doctor",
     "estimate": "gnomon.analysis.estimate.recorded",
+    "events": "gnomon.analysis.events",
     "links": "gnomon.analysis.links",
     "locality": "gnomon.analysis.locality",
     "latency": "gnomon.analysis.latency",
@@ -69,6 +74,7 @@ _HOMES = {
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "regions": "gnomon.instrument.region_report",
     "report": "gnomon.analysis.recorded",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
@@ -78,9 +84,12 @@ _HOMES = {
     "survey": "gnomon.analysis.survey",
 }
 
+_RENAMED = {"PerfSource": "source('host')", "diagnose": "doctor()"}
+
 # Commands of several words: their functions are those of a package, as in `gn.messages.bench`.
 _PACKAGES = {
     "messages": "gnomon.analysis.messages",
+    "sim": "gnomon.machines.sim",
 }
 
 __all__ = [
@@ -98,8 +107,9 @@ __all__ = [
     "compare",
     "convert",
     "count",
-    "diagnose",
+    "doctor",
     "estimate",
+    "events",
     "latency",
     "latency_of",
     "links",
@@ -110,10 +120,12 @@ __all__ = [
     "phases",
     "profile",
     "region",
+    "regions",
     "report",
     "scale",
     "scale_models",
     "show",
+    "sim",
     "source",
     "state_of",
     "survey",
@@ -140,8 +152,8 @@ def lazy_names(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PerfSource":
-        raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
+    if name in _RENAMED:
+        raise AttributeError(f"gnomon.{name}() is now gnomon.{_RENAMED[name]}")
     if name in _PACKAGES:
         return import_module(_PACKAGES[name])
     if name not in _HOMES:
@@ -153,3 +165,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted((*__all__, "__version__"))
+
+
+class _Package(ModuleType):
+    """Keeps public names what they are: importing `gnomon.events` would hide the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

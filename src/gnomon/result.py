@@ -42,7 +42,12 @@ KINDS: dict[str, str] = {
     "advice": "gnomon.analysis.locality.result",
     "compare": "gnomon.analysis.compare.result",
     "count": "gnomon.analysis.count.result",
+    "doctor": "gnomon.analysis.doctor.result",
+    "events": "gnomon.analysis.events.result",
+    "events-fit": "gnomon.analysis.events.result",
     "latency": "gnomon.analysis.latency.result",
+    "machine": "gnomon.machines.sim",
+    "machines": "gnomon.machines.sim",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
     "links-experiment": "gnomon.analysis.links.result",
@@ -55,10 +60,13 @@ KINDS: dict[str, str] = {
     "messages-programs": "gnomon.messaging.result",
     "messages-simulation": "gnomon.messaging.result",
     "messages-timeline": "gnomon.messaging.result",
+    "profile": "gnomon.instrument.result",
+    "regions": "gnomon.instrument.result",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
     "recording": "gnomon.analysis.recorded.result",
     "scale": "gnomon.analysis.scaling.result",
+    "workloads": "gnomon.machines.workloads.definition",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 

@@ -125,7 +125,7 @@ def test_a_program_that_crashes_is_advised_on_what_it_did(gnomon: Run, folder: P
         "#include <stdlib.h>\nint table[9999];\n"
         "int main(void) { for (int i = 0; i < 9999; ++i) table[i] = i; abort(); }\n"
     )
-    assert gnomon("cc", str(source), "-o", "crash").code == 0
+    assert gnomon("sim", "compile", str(source), "-o", "crash").code == 0
     done = gnomon(*ON, "--", "./crash")
     assert done.code == 134
     assert "Leave it as it is" in done.out

@@ -30,7 +30,7 @@ _GROUPS = {
         "state": "estimate every event at every tick of one run",
         "phases": "find where a program's footprint or events change their course",
         "profile": "find out where in a program an event happens",
-        "run": "run a program and collect the regions it marks",
+        "regions": "run a program and collect the regions that it marks",
     },
     "memory": {
         "memory": "probe this host's memory: latency, bandwidth, nodes",
@@ -47,8 +47,7 @@ _GROUPS = {
         "convert": "import and export recordings",
     },
     "simulated machines and studies": {
-        "machine": "list and draw the simulated machines",
-        "cc": "compile a program so that its memory references can be traced",
+        "sim": "list and show simulated machines, and compile programs for them",
         "study": "carry out the experiments of published studies again",
         "bench": "score estimators on counter series in which all is known",
     },
@@ -56,6 +55,9 @@ _GROUPS = {
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 # What commands were called before, and what does the same now: an old name answers with the new.
 RENAMED: dict[str, str] = {
+    "cc": "sim compile",
+    "machine": "sim",
+    "run": "regions",
     "record": "count -i 10ms -o",
     "serve": "report --serve",
     "notify": "messages",
@@ -134,10 +136,8 @@ def _of_plugin(name: str) -> ModuleType:
 def parse_arguments(
     module: ModuleType, parser: argparse.ArgumentParser, arguments: list[str]
 ) -> argparse.Namespace:
-    """Parse what comes after the name of a command; a module may pass all but its own on."""
-    if getattr(module, "PASSES_ARGUMENTS_ON", False):
-        return _parse_and_pass_on(parser, arguments)
-    own, command = split_command(arguments)
+    """Parse what comes after the name of a command; a module may say where its own end."""
+    own, command = split_command(getattr(module, "separated", list)(arguments))
     if "--on" in parser._option_string_actions:
         from gnomon.cli.options import refuse_replaced
 
@@ -147,21 +147,6 @@ def parse_arguments(
         if not hasattr(options, "argv"):
             parser.error("this command takes no program to run after --")
         options.argv = command
-    return options
-
-
-def _parse_and_pass_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """Parse options of ours as far as the first argument that is none; `argv` is the rest."""
-    ours = {option: action for action in parser._actions for option in action.option_strings}
-    at = 0
-    while at < len(arguments):
-        option, _, value = arguments[at].partition("=")
-        if option not in ours:
-            break
-        takes_another = ours[option].nargs is None and not value
-        at += 2 if takes_another else 1
-    options = parser.parse_args(arguments[:at])
-    options.argv = arguments[at:]
     return options
 
 

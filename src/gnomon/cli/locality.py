@@ -3,7 +3,7 @@
 An array of counters follows the accesses that leave their node: a counter covers a range
 that grows with neighbouring accesses, and is flushed as a record of 16 bytes when another
 range needs it. On a simulated machine every remote access is seen. On this host accesses are
-sampled where the PMU tells addresses; a program that `gnomon cc` has compiled tells all loads
+sampled where the PMU tells addresses; a program compiled by `gnomon sim compile` tells all loads
 and stores; of any other one the kernel's page tables tell which pages it writes. With --by pages
 a static counter is a breakpoint register: few bytes, or a variable by its name, counted exactly.
 A process is watched until it ends, or until Ctrl-C. With --advise other placements of a program's

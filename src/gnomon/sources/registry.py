@@ -248,7 +248,7 @@ def _unknown(word: str) -> str:
         f"there is no source or machine '{word}'"
         + (f" (did you mean {' or '.join(near)}?)" if near else "")
         + f": choose {', '.join(_form(_built_in()[name]) for name in simple)}, "
-        "a machine that `gnomon machine list` lists, or name a .toml file."
+        "a machine that `gnomon sim list` lists, or name a .toml file."
     )
 
 

@@ -134,7 +134,7 @@ def page(
 
 def _with_machines(result: Result, name: str) -> list[Block]:
     """Return the blocks of a result, and its simulated machines where these show no graph."""
-    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.describe.machine import machines_of
 
     found = [*blocks(result, name)]
     if not any(isinstance(block, Graph) for block in found):

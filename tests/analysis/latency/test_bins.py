@@ -20,7 +20,7 @@ from gnomon.analysis.latency.run import (
     sweep_numbers,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.machines.loads import FAST, SLOW
+from gnomon.machines.signals import FAST, SLOW
 from gnomon_studies.sterz.thresholds import Score, score
 
 MS = 1_000_000

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gnomon.machines import Link, Machine, load_machine, machine_names
-from gnomon.views.describe.topology import graph_of
+from gnomon.views.describe.machine import graph_of
 from gnomon.views.html.graph import graph_file
 from gnomon.views.terminal import lines as lines_of
 from gnomon.views.terminal.graph import square_order

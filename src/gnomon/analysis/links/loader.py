@@ -138,8 +138,7 @@ def run_loaded_on(
 
     Generators take the last hardware threads of their nodes, the workload the first ones.
     """
-    from gnomon.machines.workloads import build
-    from gnomon.machines.workloads.build import parse_workload
+    from gnomon.machines.workloads import build, parse_workload
 
     name, parameters = parse_workload(argv)
     threads = len(build(name, parameters, seed=seed).feeds)
@@ -183,8 +182,7 @@ def _execute(
     from dataclasses import replace
 
     from gnomon.machines.execution import Execution, RunOptions, ThreadState
-    from gnomon.machines.workloads import build
-    from gnomon.machines.workloads.build import parse_workload
+    from gnomon.machines.workloads import build, parse_workload
 
     name, parameters = parse_workload(argv)
     program = build(name, parameters, seed=seed)

@@ -335,6 +335,6 @@ def _check_program(program: Command, place: Place) -> None:
 
         check_startable(program)
     else:
-        from gnomon.machines.workloads.build import parse_workload
+        from gnomon.machines.workloads import parse_workload
 
         parse_workload(program.argv)

@@ -58,7 +58,7 @@ def locality(
     """Run a command, watch a process, or open a recording; return where its accesses went.
 
     `on` may be a simulated machine. On this host `by` says how accesses are found: by `samples`
-    where the PMU tells addresses, by a `trace` of programs that `gnomon cc` has compiled, by
+    where the PMU tells addresses, by a `trace` of programs that `sim compile` has compiled, by
     `pages` that the kernel tracks, or `auto`, the first of those that works. Each node has so many
     `counters`, which cover a `range` within a `page`; those of the `hybrid` scheme also grow over
     a `gap`, and shared ones over a `reach`. With `output` every flush record is kept. The callback
@@ -294,7 +294,7 @@ def _stream(target: Command | Process, on: Simulator | None, scope: Scope, feed:
 def host_stream(target: Command | Process, scope: Scope, feed: Feed) -> Stream:
     """Return the accesses of a program on this host, in the best way that there is.
 
-    Samples tell nodes and cost little. A program compiled by `gnomon cc` tells all. Otherwise
+    Samples tell nodes and cost little. A program compiled by `sim compile` tells all. Otherwise
     the page tables cost little as well, and tell pages; the last resort is valgrind.
     """
     if not isinstance(target, Process) and target.argv[0].startswith(("workload:", "signal:")):
@@ -317,7 +317,7 @@ def host_stream(target: Command | Process, scope: Scope, feed: Feed) -> Stream:
 
 
 def _tells_all(target: Command | Process) -> bool:
-    """Whether a program was compiled by `gnomon cc`."""
+    """Whether a program was compiled by `gnomon sim compile`."""
     if isinstance(target, Process):
         return False
     from gnomon.machines.tracing.traced import is_traced_binary, program_file

@@ -201,7 +201,7 @@ class TracedStream(Stream):
                 name = traced.program.name
                 self.warnings += (
                     f"{name} was traced by valgrind, which is slow and sees one thread: compile "
-                    "it with `gnomon cc`.",
+                    "it with `gnomon sim compile`.",
                 )
 
 

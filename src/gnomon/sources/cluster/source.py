@@ -22,7 +22,7 @@ from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster import SOURCE
 from gnomon.sources.simulated.admission import find_event
 from gnomon.sources.simulated.counting import SimulatedCounting
-from gnomon.sources.simulated.run import Run
+from gnomon.sources.simulated.simulator import Run
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:

@@ -94,7 +94,7 @@ def _joined(origins: Sequence[Provenance]) -> tuple[tuple[str, str], ...]:
 def _machines(origins: Sequence[Provenance]) -> tuple[Section, ...]:
     """Return the section with the simulated machines that counts come from."""
     from gnomon.views.blocks import Graph
-    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.describe.machine import machines_of
     from gnomon.views.html import fragment
 
     drawn = [block for block in machines_of(origins) if isinstance(block, Graph)]

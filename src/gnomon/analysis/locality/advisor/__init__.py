@@ -65,8 +65,8 @@ def advise(
     """Profile a program on a simulated machine, try changes that may help, keep those that do.
 
     This is `gnomon locality --advise`. `what` is a command: a workload, or a program compiled by
-    `gnomon cc`. A change is kept when it saves `margin` of the time, which as a text is in per
-    cent. `on` is a simulated machine, as `--on` names it. `on_progress` is told of each run.
+    `gnomon sim compile`. A change is kept when it saves `margin` of the time, which as a text is
+    in percent. `on` is a simulated machine, as `--on` names it. `on_progress` is told of each run.
     """
     margin = _share(margin)
     simulated = _simulator(on, seed)

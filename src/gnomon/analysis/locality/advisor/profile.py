@@ -123,7 +123,7 @@ def _notes(traced: TracedProgram) -> Iterator[str]:
     if traced.method == "lackey":
         yield (
             f"{name} was traced by valgrind, which sees all its threads as one, so that nothing "
-            "is shared: compile it with `gnomon cc`."
+            "is shared: compile it with `gnomon sim compile`."
         )
     else:
         yield f"the machine sees the loads and stores of {name} only: times leave out the rest."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.instrument.region_report import RegionReport
+    from gnomon.instrument.result import RegionReport
 
 
 _AHEAD = 2  # tiles for each renderer beyond the one it draws
@@ -84,7 +84,7 @@ def _cpu_of_children() -> float:
 
 @contextlib.contextmanager
 def _regions_folder() -> Iterator[str]:
-    """Give the folder for the sums of regions: that of `gnomon run`, or one for this run."""
+    """Give the folder for the sums of regions: that of `gnomon regions`, or one for this run."""
     if FOLDER in os.environ:
         yield os.environ[FOLDER]
         return
