@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TextIO
 
 from gnomon.views.blocks import Block
@@ -34,10 +35,7 @@ class Redrawn:
 
     def draw(self, blocks: Iterable[Block]) -> None:
         """Draw blocks in place of those before; what the screen has no rows for is left out."""
-        from dataclasses import replace
-
-        screen = screen_of(self._stream, colour=self._colour, live=True)
-        screen = replace(screen, widths=self._widths)
+        screen = replace(screen_of(self._stream, colour=self._colour), widths=self._widths)
         rows = max(shutil.get_terminal_size().lines - 1, 1)
         shown = list(lines(blocks, screen))[:rows]
         back = f"\x1b[{self._height}A\r" if self._height else ""
