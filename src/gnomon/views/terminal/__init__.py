@@ -78,7 +78,8 @@ class Screen:
         for raw, code in line:
             text = self.clean(raw)
             if room is not None:
-                text = self.clean(cut(text, room))  # without Unicode there is no … either
+                if width(text) > room:
+                    text = self.clean(cut(text, room))  # without Unicode there is no … either
                 room -= width(text)
             parts.append(f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text)
         return "".join(parts).rstrip(" ")
