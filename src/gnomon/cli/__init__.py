@@ -234,11 +234,9 @@ def _report(error: GnomonError, arguments: list[str]) -> int:
         from gnomon.views.envelope import envelope
 
         print(envelope(own[0], None, error=str(error)))
-    from gnomon.views.terminal import Screen
+    from gnomon.views.show import say
 
-    clean = Screen().clean
-    for line in f"gnomon: {error}".split("\n"):
-        print(clean(line), file=sys.stderr)
+    say(f"gnomon: {error}", sys.stderr)
     return error.exit_code
 
 

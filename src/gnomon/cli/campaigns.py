@@ -48,7 +48,7 @@ def campaign_progress(
     """Show how many runs are done and how long the rest takes, on a terminal only; notes always."""
     words = given.command_line
     if not bar or given.json or not sys.stderr.isatty():
-        yield lambda progress: _print_note(progress, words)
+        yield lambda progress: _say_note(progress, words)
         return
     from gnomon.views.progress import campaign_bar
 
@@ -64,9 +64,11 @@ def campaign_progress(
         yield show
 
 
-def _print_note(progress: Progress, words: list[str]) -> None:
+def _say_note(progress: Progress, words: list[str]) -> None:
     if progress.note:
-        print(_worded(progress, words), file=sys.stderr, flush=True)
+        from gnomon.views.show import say
+
+        say(_worded(progress, words), sys.stderr)
 
 
 def _worded(progress: Progress, words: list[str]) -> str:

@@ -14,8 +14,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gnomon.cli import present
-from gnomon.cli.present import takes_output
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +65,8 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: str | int) -
         change = changes.pop(name, None)
         text = change if isinstance(change, str) else None
         if name == "looks":
+            from gnomon.cli import present
+
             present.add_options(parser)
         elif name in _OPTIONS:
             flags, metavar, usual = _OPTIONS[name]
@@ -117,6 +117,11 @@ def command(given: argparse.Namespace, argv: Sequence[str] | None = None) -> Com
     from gnomon.sources.base import Command
 
     return Command(tuple(argv or given.argv), stdout=2 if takes_output(given) else None)
+
+
+def takes_output(given: argparse.Namespace) -> bool:
+    """Whether standard output is for data, so that a measured program must not write there."""
+    return bool(given.json or getattr(given, "csv", False))
 
 
 def recorded(given: argparse.Namespace, name: str, does: str) -> tuple[str, ...]:

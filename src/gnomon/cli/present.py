@@ -58,10 +58,10 @@ def present(command: str, options: argparse.Namespace, result: Result, *notes: s
     else:
         show.show(result, sys.stdout, everything=options.all, colour=options.color)
         for note in notes:
-            print(note)
+            show.say(note)
     if options.html is not None:
         show.write_page(options.html, result, title=f"gnomon {command}")
-        print(f"page: {options.html}", file=sys.stderr if takes_output(options) else sys.stdout)
+        show.say(f"page: {options.html}", sys.stderr if takes_output(options) else sys.stdout)
 
 
 def _print_csv(text: str) -> None:

@@ -93,12 +93,19 @@ def show(
     warn(result.warnings)
 
 
-def warn(texts: Iterable[str]) -> None:
-    """Write warnings to standard error, where they do not disturb what is read by programs."""
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Write a line that is no part of a result; whatever it quotes does nothing to a terminal."""
     from gnomon.views.terminal import Screen
 
+    stream = stream if stream is not None else sys.stdout
+    stream.writelines(f"{Screen().clean(line)}\n" for line in text.split("\n"))
+    stream.flush()
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Write warnings to standard error, where they do not disturb what is read by programs."""
     for text in texts:
-        sys.stderr.write(f"warning: {Screen().clean(text)}\n")
+        say(f"warning: {text}", sys.stderr)
 
 
 def write(result: Result, stream: TextIO, screen: Screen) -> None:
