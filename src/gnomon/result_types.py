@@ -241,14 +241,13 @@ def _union(inner: tuple[Any, ...], hint: Any) -> _Form:
 
 
 def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise _misfit(value, "a list")
-    return value
+    found: list[Any] = _of_kind(value, list, "a list")
+    return found
 
 
-def _entries(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _misfit(value, "an object")
+def _of_kind(value: Any, kind: type, wanted: str) -> Any:
+    if not isinstance(value, kind):
+        raise _misfit(value, wanted)
     return value
 
 
@@ -291,7 +290,7 @@ def _mapping(key: Any, hint: Any) -> _Form:
     def read(value: Any, context: _Context) -> Any:
         found, name = {}, ""
         try:
-            for name, each in _entries(value).items():
+            for name, each in _of_kind(value, dict, "an object").items():
                 known = _whole(name) if key is int else _form(key).read(name, context)
                 found[known] = _form(hint).read(each, context)
         except MisfitError as misfit:
@@ -345,7 +344,7 @@ def _required(each: Field[Any]) -> bool:
 
 def _object(cls: Any) -> _Form:
     def read(value: Any, context: _Context) -> Any:
-        entries, found, name = _entries(value), {}, ""
+        entries, found, name = _of_kind(value, dict, "an object"), {}, ""
         try:
             for name, read_one, required in _members(cls):
                 if name in entries:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views.blocks import Cell, Column, Composition, Edge, Part, Table, Value, missing
+
+if TYPE_CHECKING:
+    from gnomon.recording.contents import Provenance
 
 
 def said(value: Cell | Value, unit: str = "") -> str:
@@ -38,6 +42,11 @@ def some(names: Sequence[str], most: int) -> str:
     """Return the first names of many, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+def subject(origin: Provenance) -> str:
+    """Return what was measured."""
+    return " ".join(origin.command) or origin.target or "unnamed"
 
 
 STATES = {

@@ -9,7 +9,7 @@ from gnomon import units
 from gnomon.analysis.compare.result import Verdict
 from gnomon.views import blocks as b
 from gnomon.views.blocks import Tone
-from gnomon.views.shared import counted, some
+from gnomon.views.shared import counted, some, subject
 
 if TYPE_CHECKING:
     from gnomon.analysis.compare.result import Comparison, EventComparison
@@ -51,9 +51,10 @@ def describe(result: Comparison) -> Iterator[b.Block]:
 
 def _subject(origin: Provenance) -> str:
     """Return what was measured, by what, and where."""
-    what = " ".join(origin.command) or origin.target or "unnamed"
     where = f" on {origin.host}" if origin.host else ""
-    return f"{what}: counted by {origin.source}{where}" + ", SIMULATED" * origin.simulated
+    return (
+        f"{subject(origin)}: counted by {origin.source}{where}" + ", SIMULATED" * origin.simulated
+    )
 
 
 def _answer(result: Comparison) -> str:

@@ -11,7 +11,7 @@ from gnomon import units
 from gnomon.analysis.scaling.result import WIDE_RANGE
 from gnomon.views import blocks as b
 from gnomon.views.blocks import Kind, Tone
-from gnomon.views.shared import counted, some
+from gnomon.views.shared import counted, some, subject
 
 if TYPE_CHECKING:
     from gnomon.analysis.scaling.result import EventScaling, Prediction, Scaling
@@ -32,10 +32,9 @@ def describe(result: Scaling) -> Iterator[b.Block]:
     constant = [row for row in result.rows if not row.model.terms]
     names = " and ".join(result.parameters)
     origin = result.provenance
-    what = " ".join(origin.command) or origin.target or "unnamed"
     lines = (
-        f"{what}: counted by {origin.source}, {counted(len(result.points), 'point')} of {names}, "
-        f"{counted(result.runs, 'run')}",
+        f"{subject(origin)}: counted by {origin.source}, {counted(len(result.points), 'point')} of "
+        f"{names}, {counted(result.runs, 'run')}",
         f"{len(growing)} of {len(result.rows)} events grow or fall with {names}",
     )
     yield b.Headline(_answer(result, names), lines)

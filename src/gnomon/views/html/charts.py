@@ -12,7 +12,7 @@ from gnomon.views.blocks import Chart, Kind, Layer
 from gnomon.views.shared import said
 
 from . import frame
-from .layers import LETTER, MOST_TITLED, Look, Plot, drawn, piled
+from .layers import LETTER, MOST_TITLED, Plot, drawn, piled
 from .markup import classes, element, lettering, plain, words
 
 _HEIGHT = 250.0  # of an area whose y has numbers
@@ -50,7 +50,7 @@ def figure(chart: Chart) -> str:
         *bodies,
         *frame.marks(chart, plot),
         *(
-            lettering(text, "100%", y + 4, f"label end {looks[text].colour}", dx=8)
+            lettering(text, "100%", y + 4, f"label end {looks[text].split()[0]}", dx=8)
             for y, text in ends
         ),
         above,
@@ -67,21 +67,25 @@ def figure(chart: Chart) -> str:
 # ---- laying out -----------------------------------------------------------------------------
 
 
-def _looks(layers: Sequence[Layer]) -> dict[str, Look]:
-    """Return what each series is known by; the same name is one series. A is hollow, B filled."""
+def _looks(layers: Sequence[Layer]) -> dict[str, str]:
+    """Return the classes that each series is known by; the same name is one series.
+
+    They are told apart by colour, then by hollow points and broken lines. A is hollow, B filled.
+    """
     names = list(dict.fromkeys(layer.name for layer in layers))
     if set(names) <= {"A", "B", ""}:
-        return {name: Look("s1", name == "A", "dashed" * (name == "A")) for name in names}
+        return {name: "s1 hollow dashed" if name == "A" else "s1" for name in names}
     found = {}
     for number, name in enumerate(names):
         turn, colour = divmod(number, len(_COLOURS))
-        found[name] = Look(_COLOURS[colour], turn % 2 == 1, _DASHES[turn % len(_DASHES)])
+        dash = _DASHES[turn % len(_DASHES)]
+        found[name] = classes(_COLOURS[colour], "hollow" * (turn % 2), dash) or ""
     return found
 
 
-def _look_of(layer: Layer, looks: dict[str, Look]) -> Look:
+def _look_of(layer: Layer, looks: dict[str, str]) -> str:
     look = looks[layer.name]
-    return replace(look, hollow=True, dash="dotted") if layer.reported else look
+    return f"{look.split()[0]} hollow dotted" if layer.reported else look
 
 
 def _plot(chart: Chart, layers: Sequence[Layer]) -> Plot:
@@ -112,7 +116,7 @@ def _groups(layers: Sequence[Layer]) -> list[str]:
     return list(dict.fromkeys(each.stack or each.name for each in bars))
 
 
-def _drawn(plot: Plot, layers: Sequence[Layer], looks: dict[str, Look]) -> list[str]:
+def _drawn(plot: Plot, layers: Sequence[Layer], looks: dict[str, str]) -> list[str]:
     """Return layers from the back to the front: areas, bars and lines before points."""
     groups = _groups(layers)
     made = []
@@ -187,14 +191,14 @@ def _picture(plot: Plot, inside: str, rows: int, right: float, sentence: str) ->
 # ---- words ----------------------------------------------------------------------------------
 
 
-def _legend(chart: Chart, layers: Sequence[Layer], looks: dict[str, Look], *, direct: bool) -> str:
+def _legend(chart: Chart, layers: Sequence[Layer], looks: dict[str, str], *, direct: bool) -> str:
     made = []
     bare = any(layer.kind is Kind.DOTS for layer in layers)
     first = {layer.name: layer for layer in reversed(layers) if layer.name}
     if len(first) > 1 and not direct:
         for name, layer in reversed(first.items()):
             text = f"{name} (reported)" if layer.reported and "report" not in name else name
-            swatch = _swatch(layer.kind, _look_of(layer, looks).classes, bare=bare)
+            swatch = _swatch(layer.kind, _look_of(layer, looks), bare=bare)
             made.append(_entry(swatch + words(text), name))
     kinds = {tone: layer.kind for layer in reversed(layers) for tone in layer.tones}
     for tone, text in chart.key:

@@ -30,20 +30,6 @@ _MANY_CELLS = 2000  # of a heat map: from here on they have no texts on hover
 _BESIDE = 6  # points whose texts stand beside rather than above them
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a series is told from others: by colour, then by hollow points and broken lines."""
-
-    colour: str = "s1"
-    hollow: bool = False
-    dash: str = ""
-
-    @property
-    def classes(self) -> str:
-        """The classes of its group."""
-        return classes(self.colour, "hollow" * self.hollow, self.dash) or ""
-
-
 @dataclass(slots=True)
 class Plot:
     """The area that layers are drawn in."""
@@ -79,14 +65,12 @@ class Plot:
         return self.height * self.y.slot
 
 
-def drawn(plot: Plot, layer: Layer, look: Look, place: tuple[int, int]) -> str:
+def drawn(plot: Plot, layer: Layer, look: str, place: tuple[int, int]) -> str:
     """Return a layer; `place` is which of how many layers of bars stand beside each other."""
-    if layer.kind is Kind.BARS:
-        body = "".join(_bars(plot, layer, place))
-    else:
-        body = "".join(_DRAWN[layer.kind](plot, layer))
-    series = layer.name or None
-    return element("g", body, class_=f"{layer.kind} {look.classes}", data_series=series)
+    made = _bars(plot, layer, place) if layer.kind is Kind.BARS else _DRAWN[layer.kind](plot, layer)
+    return element(
+        "g", "".join(made), class_=f"{layer.kind} {look}", data_series=layer.name or None
+    )
 
 
 def title(layer: Layer, plot: Plot, i: int) -> str:

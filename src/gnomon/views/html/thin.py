@@ -67,14 +67,11 @@ def stretches(
     if len(lows) <= columns:
         return list(range(len(lows)))
     kept: list[int] = []
-    narrow: set[tuple[float | None, int, int]] = set()
+    seen: set[tuple[Place, int, int]] = set()
     for i, (row, low, high) in enumerate(zip(rows, lows, highs, strict=True)):
-        if low is None or high is None:
-            continue
-        first, last = math.floor(low * columns), math.floor(high * columns)
-        if abs(last - first) <= 1:
-            if (row, first, last) in narrow:
-                continue
-            narrow.add((row, first, last))
-        kept.append(i)
+        if low is not None and high is not None:
+            pixels = row, math.floor(low * columns), math.floor(high * columns)
+            if pixels not in seen or abs(pixels[2] - pixels[1]) > 1:
+                kept.append(i)
+            seen.add(pixels)
     return kept
