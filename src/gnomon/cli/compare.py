@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", metavar="Q", type=float, help="q-value of a change (0.05)")
     parser.add_argument("--level", metavar="L", type=float, help="of intervals (0.95)")
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
-    options.add(parser, "seed", "campaign", "recorded", "on", "looks", output="record REC-a, REC-b")
+    options.add(
+        parser, "seed", "campaign", "input", "recorded", "on", "looks", output="record REC-a, REC-b"
+    )
     parser.set_defaults(argv=[])
 
 

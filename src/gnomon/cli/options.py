@@ -33,7 +33,7 @@ _OPTIONS = {
     "on": ("--on", "WHERE", _PLACES),
     "preset_profile": ("--preset-profile", "NAME", "the machine's table of portable names"),
     "timeout": ("--timeout", "TIME", "stop a run after TIME, as in 30s"),
-    "input": ("--input", "FILE", "standard input of each run (none)"),
+    "input": ("--input", "FILE", "standard input of each run (ours)"),
     "repeat": ("-r --repeat", "N", "run N times"),
     "warmup": ("--warmup", "N", "run N times first, not counted (0)"),
     "pid": ("-p --pid", "PID", "in a running process"),
@@ -116,7 +116,10 @@ def command(given: argparse.Namespace, argv: Sequence[str] | None = None) -> Com
     """Return the program to run; where stdout is for our data, its output goes to stderr."""
     from gnomon.sources.base import Command
 
-    return Command(tuple(argv or given.argv), stdout=2 if takes_output(given) else None)
+    stdout = 2 if takes_output(given) else None
+    return Command(
+        tuple(argv or given.argv), stdout=stdout, input=getattr(given, "input", "") or ""
+    )
 
 
 def takes_output(given: argparse.Namespace) -> bool:

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "run", run="the run to split (the first)")
     options.add(parser, "events", "interval", interval=f"read every TIME ({INTERVAL})")
     options.add(parser, "simulation", seed="of the simulation (1)")
-    options.add(parser, "repeat", "campaign", "recorded", "looks", repeat=1)
+    options.add(parser, "repeat", "campaign", "input", "recorded", "looks", repeat=1)
     parser.set_defaults(argv=None)
 
 

@@ -36,7 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "predict what another run would count there; may be repeated"
     parser.add_argument("--at", action="append", metavar="NAME=V", help=text)
     parser.add_argument("--level", metavar="L", type=float, help="of intervals (0.95)")
-    options.add(parser, "seed", "campaign", seed="of the order in which points are run (0)")
+    options.add(
+        parser, "seed", "campaign", "input", seed="of the order in which points are run (0)"
+    )
     options.add(parser, "recorded", "on", "looks")
     parser.set_defaults(argv=[])
 

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "on", on="where to count, several with commas: host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     options.add(parser, "interval", interval="longest turn of --one-run (20ms)")
-    options.add(parser, "timeout", "warmup", "seed", seed="of the order of runs (1)")
+    options.add(parser, "timeout", "warmup", "input", "seed", seed="of the order of runs (1)")
     text = "only go on with what was interrupted before, in REC without a command"
     parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
     options.add(parser, "overwrite", "looks")
