@@ -90,7 +90,8 @@ def call(
 ) -> _Returned:
     """Call a function of the API with the options that are parameters of it, as far as given."""
     code = function.__code__
-    names = code.co_varnames[len(arguments) : code.co_argcount + code.co_kwonlyargcount]
+    given_in_place = min(len(arguments), code.co_argcount)
+    names = code.co_varnames[given_in_place : code.co_argcount + code.co_kwonlyargcount]
     passed = {name: getattr(given, name, None) for name in names if name not in more}
     passed = {name: value for name, value in passed.items() if value is not None}
     return function(*arguments, **passed, **more)
@@ -139,19 +140,21 @@ def target(given: argparse.Namespace) -> Target:
     from gnomon.events.sysfs import parse_cpu_list
     from gnomon.sources.base import Cpus, Process
 
+    cpus, pid = getattr(given, "cpus", None), getattr(given, "pid", None)
     what = command(given) if given.argv else None
-    if given.all_cpus or given.cpus is not None:
-        if given.pid is not None:
+    if getattr(given, "all_cpus", False) or cpus is not None:
+        if pid is not None:
             raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
         if what is None and given.duration is None and not sys.stdin.isatty():
             raise UsageError("nothing says when to stop: give --duration or a command after --.")
-        return Cpus(None if given.cpus is None else parse_cpu_list(given.cpus), what)
-    if given.pid is not None:
+        return Cpus(None if cpus is None else parse_cpu_list(cpus), what)
+    if pid is not None:
         if what is not None:
             raise UsageError("-p counts in a running process: omit the command.")
-        return Process(given.pid)
+        return Process(pid)
     if what is None:
-        raise UsageError("nothing to measure: give a command after --, or -p PID, or -a.")
+        others = ", or -p PID, or -a" if hasattr(given, "pid") else ""
+        raise UsageError(f"nothing to measure: give a command after --{others}.")
     return what
 
 
