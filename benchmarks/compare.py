@@ -22,10 +22,7 @@ from benchmarks.harness.result import (
 from benchmarks.harness.statistics import Summary, quartiles, share
 from gnomon.analysis.compare import compare_tables
 from gnomon.analysis.runs import RunTable
-from gnomon.analysis.stats.guard import guarded
-from gnomon.analysis.stats.multiplicity import corrected
-from gnomon.analysis.stats.ratio import ratio_intervals
-from gnomon.analysis.stats.two_samples import welch
+from gnomon.analysis.stats.two_samples import corrected, guarded, ratio_intervals, welch
 from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 
 Array = NDArray[np.float64]

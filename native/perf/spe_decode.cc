@@ -127,7 +127,7 @@ size_t decode(const unsigned char* data, size_t size, uint64_t position,
 
 namespace {
 
-// Fields of perf_mem_data_src: see src/gnomon/sources/data_source.py, which reads them.
+// Fields of perf_mem_data_src: see src/gnomon/sources/latency.py, which reads them.
 constexpr uint64_t is_load = 0x02, is_store = 0x04, is_other = 0x01;
 constexpr uint64_t hit = 0x02 << 5, miss = 0x04 << 5;
 constexpr uint64_t l1 = 0x08 << 5, l2 = 0x20 << 5, l3 = 0x40 << 5, memory = 0x80 << 5;

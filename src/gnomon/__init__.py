@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon.analysis import messages
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.diagnosis import diagnose
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor import advise
     from gnomon.analysis.memory import memory
     from gnomon.analysis.phases import PhaseSeries, phases
+    from gnomon.analysis.recorded import report
     from gnomon.analysis.scaling import scale, scale_models
     from gnomon.analysis.survey import survey
     from gnomon.errors import GnomonError
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from gnomon.instrument.profile import PythonProfile, profile
     from gnomon.instrument.regions import region
     from gnomon.recording import Recording, RecordingWriter
+    from gnomon.recording.converting import convert
     from gnomon.sources.base import Command, Cpus, Process, Thread
     from gnomon.sources.registry import source
     from gnomon.views.show import show
@@ -53,6 +56,7 @@ _HOMES = {
     "Thread": "gnomon.sources.base",
     "advise": "gnomon.analysis.locality.advisor",
     "compare": "gnomon.analysis.compare",
+    "convert": "gnomon.recording.converting",
     "count": "gnomon.analysis.count",
     "diagnose": "gnomon.analysis.diagnosis",
     "estimate": "gnomon.analysis.estimate.recorded",
@@ -65,12 +69,18 @@ _HOMES = {
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "report": "gnomon.analysis.recorded",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
     "source": "gnomon.sources.registry",
     "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
+}
+
+# Commands of several words: their functions are those of a package, as in `gn.messages.bench`.
+_PACKAGES = {
+    "messages": "gnomon.analysis.messages",
 }
 
 __all__ = [
@@ -86,6 +96,7 @@ __all__ = [
     "Thread",
     "advise",
     "compare",
+    "convert",
     "count",
     "diagnose",
     "estimate",
@@ -94,10 +105,12 @@ __all__ = [
     "links",
     "locality",
     "memory",
+    "messages",
     "observe",
     "phases",
     "profile",
     "region",
+    "report",
     "scale",
     "scale_models",
     "show",
@@ -129,6 +142,8 @@ def lazy_names(
 def __getattr__(name: str) -> Any:
     if name == "PerfSource":
         raise AttributeError("gnomon.PerfSource() is now gnomon.source('host')")
+    if name in _PACKAGES:
+        return import_module(_PACKAGES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)

@@ -40,17 +40,22 @@ LARGE = 4096
 
 KINDS: dict[str, str] = {
     "compare": "gnomon.analysis.compare.result",
+    "count": "gnomon.analysis.count.result",
     "latency": "gnomon.analysis.latency.result",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
     "links-experiment": "gnomon.analysis.links.result",
     "messages-bench": "gnomon.analysis.messages.result",
-    "messages-fit": "gnomon.analysis.prediction.result",
+    "messages-dirt": "gnomon.analysis.messages.raytracer.result",
+    "messages-fit": "gnomon.messaging.result",
     "messages-interference": "gnomon.analysis.messages.result",
-    "messages-prediction": "gnomon.analysis.prediction.result",
-    "messages-timeline": "gnomon.messaging.timeline",
+    "messages-prediction": "gnomon.messaging.result",
+    "messages-programs": "gnomon.messaging.result",
+    "messages-simulation": "gnomon.messaging.result",
+    "messages-timeline": "gnomon.messaging.result",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
+    "recording": "gnomon.analysis.recorded.result",
     "scale": "gnomon.analysis.scaling.result",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

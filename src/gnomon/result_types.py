@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import types
 import typing
@@ -19,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from gnomon.errors import ResultError
+from gnomon.errors import GnomonError, ResultError
 from gnomon.result import KINDS, Fetch, Interval, Reference, Result, derived_names, digest
 
 R = TypeVar("R", bound=Result)
@@ -72,7 +73,16 @@ class _Form:
 # ---- results --------------------------------------------------------------------------------
 
 
-def load_result(path: str | Path, fetch: Fetch | None = None) -> Result:
+def is_result(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like JSON; what it holds is then told by reading it."""
+    place = Path(path)
+    if not place.is_file():
+        return False
+    with place.open("rb") as stream:
+        return place.suffix == ".json" or stream.read(64).lstrip().startswith(b"{")
+
+
+def load_result(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Result:
     """Return the result that a file holds: one saved, or what a command printed with --json."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))
@@ -136,24 +146,23 @@ def _with_losses(result: R, lost: Mapping[str, list[str]]) -> R:
 def class_of(kind: str) -> type[Result]:
     """Return the class of results of a kind, ours or a plugin's."""
     if kind in KINDS:
-        module = import_module(KINDS[kind])
+        home = import_module(KINDS[kind])
     else:
-        from importlib.metadata import entry_points
+        from gnomon import plugins
 
-        found = next(iter(entry_points(group="gnomon.results", name=kind)), None)
-        if found is None:
-            raise ResultError(f"'{kind}' is not a kind of result that this gnomon knows.")
         try:
-            module = import_module(found.module)
-        except Exception as error:
-            package = found.dist.name if found.dist is not None else found.module
+            home = plugins.load("results", kind, "kind of result")
+        except GnomonError as error:
+            raise ResultError(str(error)) from None
+        if home is None:
             raise ResultError(
-                f"'{kind}' is a result of the plugin {package}, which cannot be imported: {error}."
-            ) from error
-    for each in vars(module).values():
+                f"'{kind}' is not a kind of result that this gnomon knows: install the package "
+                "that made it."
+            )
+    for each in (home,) if isinstance(home, type) else vars(home).values():
         if isinstance(each, type) and issubclass(each, Result) and vars(each).get("kind") == kind:
             return each
-    raise ResultError(f"the module {module.__name__} has no result of kind '{kind}'.")
+    raise ResultError(f"{home.__name__} has no result of kind '{kind}'.")
 
 
 # ---- types ----------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 import gnomon as gn
 from gnomon.analysis.compare import Verdict, compare, compare_tables
-from gnomon.analysis.compare.commands import order_in_turn
-from gnomon.analysis.compare.decide import Method
+from gnomon.analysis.compare.comparing import order_in_turn
+from gnomon.analysis.compare.result import Method
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.stats.methods import Test
 from gnomon.errors import GnomonError, UsageError

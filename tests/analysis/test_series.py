@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.analysis.series import Course, slices_over_time
+from gnomon.analysis.recorded import Course
+from gnomon.analysis.series import slices_over_time
 from gnomon.recording import Provenance, Reading, Recording, RecordingWriter, RunInfo, Status
 
 from .readings import counted, missing

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.analysis.summary import CountResult, EventCount, Tally, summarise
+from gnomon.analysis.count import CountResult, EventCount
+from gnomon.analysis.summary import Tally, summarise
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 from .readings import counted, missing
@@ -205,7 +206,7 @@ def test_lines_follow_the_order_of_the_events() -> None:
 def test_an_event_without_a_description_comes_last_as_plain_counts() -> None:
     lines = summarise([counted(1, event="x"), counted(1)], [A])
     assert [line.event for line in lines] == ["a", "x"]
-    assert lines[1].unit == ""
+    assert lines[1].unit == "count"
 
 
 def test_by_scope_there_is_a_line_for_each_place_in_the_order_of_numbers() -> None:
@@ -268,7 +269,9 @@ def test_a_tally_fed_piece_by_piece_gives_the_same() -> None:
 
 def _result() -> CountResult:
     lines = (*summarise([counted(5)], [A]), *summarise([missing(Status.NOT_COUNTED)], [A]))
-    return CountResult(Provenance("test"), lines, (RunInfo(0, 0, 100, 350), RunInfo(1, 0, 0, 50)))
+    return CountResult(
+        lines, (RunInfo(0, 0, 100, 350), RunInfo(1, 0, 0, 50)), provenance=Provenance("test")
+    )
 
 
 def test_a_result_knows_how_long_each_run_took() -> None:
@@ -283,12 +286,12 @@ def test_a_result_is_asked_for_events_by_name() -> None:
 
 def test_an_event_is_found_without_its_modifiers_when_that_is_clear() -> None:
     lines = [*summarise([counted(1, event="b:u")], []), *summarise([counted(2, event="b:k")], [])]
-    assert CountResult(Provenance("test"), (lines[0],))["b"].value == 1
+    assert CountResult((lines[0],), provenance=Provenance("test"))["b"].value == 1
     with pytest.raises(KeyError):
-        CountResult(Provenance("test"), tuple(lines))["b"]
+        CountResult(tuple(lines), provenance=Provenance("test"))["b"]
 
 
 def test_nothing_counted_means_no_event_has_a_value() -> None:
     assert not _result().nothing_counted
     gone = summarise([missing(Status.NOT_SUPPORTED)], [A])
-    assert CountResult(Provenance("test"), gone).nothing_counted
+    assert CountResult(gone, provenance=Provenance("test")).nothing_counted

@@ -21,7 +21,7 @@ from gnomon.cli import main
 NOBODY = 65534
 
 ENVELOPE = {"gnomon", "command", "source", "simulated", "warnings", "results"}
-ROW = {"event", "value", "unit", "status", "running", "scope", "spread"}
+ROW = {"event", "value", "unit", "status", "running", "scope", "spread", "values"}
 
 
 class Outcome(NamedTuple):
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
     @property
     def rows(self) -> dict[str, dict[str, Any]]:
         """The rows of `count --json`, by event."""
-        return {row["event"]: row for row in self.json["results"]}
+        return {row["event"]: row for row in self.json["results"]["counts"]}
 
 
 Run = Callable[..., Outcome]

@@ -14,8 +14,8 @@ import pytest
 from .running import Run, one_sentence
 
 _USAGE = [
-    (("count",), "nothing to count"),
-    (("count", "--"), "nothing to count"),
+    (("count",), "nothing to measure"),
+    (("count", "--"), "nothing to measure"),
     (("count", "-e", "cycels", "--", "true"), "unknown event 'cycels': did you mean cycles"),
     (("count", "-e", "zzzzqqqq", "--", "true"), "`gnomon events` lists what there is"),
     (
@@ -41,7 +41,7 @@ _USAGE = [
     (("count", "-C", "", "--", "true"), "list of CPUs is empty"),
     (("count", "-C", "4095", "--", "true"), "CPU 4095 is not online"),
     (("count", "-a", "-p", "1"), "choose one"),
-    (("count", "-p", "1", "--", "true"), "leave the command away"),
+    (("count", "-p", "1", "--", "true"), "omit the command"),
     (("convert", "nowhere.csv", "out.csv"), "name it *.gnomon"),
     (("convert", "nowhere.csv", "-"), "name it *.gnomon"),
 ]

@@ -26,7 +26,7 @@ def busy() -> Iterator[int]:
 def test_a_running_process_is_counted_for_a_while(gnomon: Run, busy: int) -> None:
     outcome = gnomon("count", "--json", "-p", str(busy), "-d", "200ms", "-e", "task-clock")
     assert outcome.code == 0
-    [row] = outcome.json["results"]
+    [row] = outcome.json["results"]["counts"]
     assert row["value"] > 0
     assert row["scope"] == f"thread/{busy}"
 
@@ -56,14 +56,14 @@ def test_whole_cpus_are_counted_for_a_while(gnomon: Run, whole_cpus: None, busy:
 
 def test_per_scope_has_a_line_for_each_cpu(gnomon: Run, whole_cpus: None) -> None:
     outcome = gnomon("count", "--json", "--per-scope", "-a", "-d", "50ms", "-e", "context-switches")
-    scopes = [row["scope"] for row in outcome.json["results"]]
+    scopes = [row["scope"] for row in outcome.json["results"]["counts"]]
     assert scopes == [f"cpu/{cpu}" for cpu in PerfSource().host.online_cpus]
 
 
 def test_chosen_cpus_only_are_counted(gnomon: Run, whole_cpus: None) -> None:
     first = PerfSource().host.online_cpus[0]
     outcome = gnomon("count", "--json", "-C", str(first), "-d", "50ms", "-e", "context-switches")
-    assert [row["scope"] for row in outcome.json["results"]] == [f"cpu/{first}"]
+    assert [row["scope"] for row in outcome.json["results"]["counts"]] == [f"cpu/{first}"]
     assert f"CPUs {first}: counted" in gnomon("count", "-C", str(first), "-d", "10ms").out
 
 

@@ -11,33 +11,34 @@ from .running import ENVELOPE, ROW, Run, one_sentence
 class TestMetrics:
     """`gnomon count -m`."""
 
-    def test_a_metric_is_a_row_of_the_same_form(self, gnomon: Run) -> None:
+    def test_a_metric_is_a_row_beside_the_counts(self, gnomon: Run) -> None:
         outcome = gnomon(
             "count", "--json", "-e", "task-clock", "-m", "cpu_utilisation", "--", "true"
         )
         assert outcome.code == 0
-        assert all(set(row) == ROW for row in outcome.json["results"])
-        metric = outcome.rows["cpu_utilisation"]
-        assert metric["status"] == "derived"
+        assert all(set(row) == ROW for row in outcome.json["results"]["counts"])
+        [metric] = outcome.json["results"]["metrics"]
+        assert metric["name"] == "cpu_utilisation"
         assert metric["unit"] == "%"
         assert metric["value"] > 0
 
     def test_a_metric_that_lacks_an_event_says_which(self, gnomon: Run) -> None:
         outcome = gnomon("count", "-e", "task-clock", "-m", "ipc", "--", "true")
         assert outcome.code == 0
-        [line] = [line for line in outcome.out.splitlines() if line.startswith("  ipc ")]
+        [line] = [line for line in outcome.out.splitlines() if line.startswith("ipc ")]
         assert "PAPI_TOT_INS" in line
-        assert "–" in line
+        assert "not-counted" in line
 
     def test_a_metric_of_user_mode_alone_is_of_user_mode(self, gnomon: Run) -> None:
         arguments = ("-e", "task-clock:u", "-m", "cpu_utilisation")
         outcome = gnomon("count", "--json", *arguments, "--", "true")
-        assert outcome.rows["cpu_utilisation"]["value"] > 0
+        [metric] = outcome.json["results"]["metrics"]
+        assert metric["value"] > 0
 
     def test_all_metrics_are_those_that_the_events_allow(self, gnomon: Run) -> None:
         outcome = gnomon("count", "--json", "-e", "task-clock", "-m", "all", "--", "true")
-        derived = [row for row in outcome.json["results"] if row["status"] == "derived"]
-        assert "cpu_utilisation" in [row["event"] for row in derived]
+        derived = outcome.json["results"]["metrics"]
+        assert "cpu_utilisation" in [row["name"] for row in derived]
         assert all(row["value"] is not None for row in derived)
 
     @pytest.mark.parametrize("names", ["", "no-such-metric"])

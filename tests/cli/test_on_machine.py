@@ -53,7 +53,7 @@ def test_counts_are_exact_and_labelled_simulated(gnomon: Run) -> None:
     content = gnomon(*words, "--json", "--", *UPDATE).json
     assert set(content) == ENVELOPE
     assert (content["source"], content["simulated"]) == ("niagara2", True)
-    assert content["results"][0]["value"] == FP
+    assert content["results"]["counts"][0]["value"] == FP
 
 
 def test_the_same_seed_counts_the_same_and_times_are_the_machines(gnomon: Run) -> None:
@@ -66,7 +66,7 @@ def test_each_thread_has_a_line_where_it_is_bound(gnomon: Run) -> None:
         *("count", "--on", "niagara2", "-e", "Instr_FGU_arithmetic", "--per-scope", "--json"),
         *("--", *UPDATE, "threads=2", "cpus=0,8"),
     )
-    rows = outcome.json["results"]
+    rows = outcome.json["results"]["counts"]
     assert [(row["scope"], row["value"]) for row in rows] == [("thread/0", FP), ("thread/1", FP)]
 
 
@@ -76,7 +76,7 @@ def test_portable_names_have_the_profile_that_is_asked_for(gnomon: Run) -> None:
             *("count", "--on", "niagara2", "-e", "PAPI_BR_CN", "--preset-profile", profile),
             *("--json", "--", *UPDATE),
         )
-        value = outcome.json["results"][0]["value"]
+        value = outcome.json["results"]["counts"][0]["value"]
         assert isinstance(value, int)
         return value
 
@@ -101,7 +101,9 @@ def test_metrics_know_the_machine_and_are_shown_only_with_a_value(gnomon: Run) -
     assert "was not counted" not in outcome.out
     few = gnomon("count", "--on", "laptop", "-e", "instructions,cache-misses", "-m", "all",
                  "--json", "--", "workload:triad", "size=64KB")  # fmt: skip
-    rows = {row["event"]: row["value"] for row in few.json["results"]}
+    rows = {row["name"]: row["value"] for row in few.json["results"]["metrics"]} | {
+        row["event"]: row["value"] for row in few.json["results"]["counts"]
+    }
     [bytes_read] = [
         value for name, value in rows.items() if "volume" in name or "Data from" in name
     ]
@@ -109,7 +111,7 @@ def test_metrics_know_the_machine_and_are_shown_only_with_a_value(gnomon: Run) -
 
 
 def test_a_recording_is_labelled_simulated(gnomon: Run) -> None:
-    outcome = gnomon("record", "--on", "niagara2", "-i", "1us", "--", *UPDATE)
+    outcome = gnomon("count", "--on", "niagara2", "-i", "1us", "-o", "--", *UPDATE)
     assert outcome.code == 0
     with Recording.open("matrix-update.gnomon") as recording:
         origin = recording.provenance
@@ -148,7 +150,7 @@ def test_events_of_a_machine_are_listed_and_looked_up(gnomon: Run) -> None:
         (("count", "--on", "laptop", "--", *UPDATE, "cpus=0-3"), "names 4"),
         (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "seed -1"),
         (("count", "--seed", "3", "--", "true"), "--on"),
-        (("record", "--preset-profile", "x", "--", "true"), "--on"),
+        (("count", "-o", "--preset-profile", "x", "--", "true"), "--on"),
         (("count", "--on", "laptop,host", "--", *UPDATE), "one can be measured"),
         (("count", "--source", "perf", "--", *UPDATE), "--on"),
         (("survey", "--no-valgrind", "--", *UPDATE), "--on host"),
@@ -185,7 +187,7 @@ def test_every_machine_runs_workloads_and_counts_their_instructions(
         outcome = gnomon("count", "--on", machine, "--json", "--", f"workload:{name}", *words)
         assert outcome.json["warnings"] == []
         assert outcome.json["simulated"] is True
-        values = {row["event"]: row["value"] for row in outcome.json["results"]}
+        values = {row["event"]: row["value"] for row in outcome.json["results"]["counts"]}
         assert None not in values.values()
         counted = [values[name] for name in INSTRUCTIONS if name in values]
         assert counted == [exact]

@@ -48,7 +48,7 @@ def _by_perf(perf: str, event: str, command: tuple[str, ...]) -> tuple[int | Non
 
 
 def _by_gnomon(gnomon: Run, event: str, command: tuple[str, ...]) -> tuple[int | None, Status]:
-    [row] = gnomon("count", "--json", "-e", event, "--", *command).json["results"]
+    [row] = gnomon("count", "--json", "-e", event, "--", *command).json["results"]["counts"]
     return row["value"], Status(row["status"])
 
 

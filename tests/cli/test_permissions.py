@@ -25,7 +25,7 @@ def restricted() -> None:
 def test_whole_cpus_are_not_permitted_and_the_remedy_is_named(unprivileged: Run) -> None:
     outcome = unprivileged("count", "--json", "-a", "-d", "50ms", "-e", "context-switches")
     assert outcome.code == 1
-    [row] = outcome.json["results"]
+    [row] = outcome.json["results"]["counts"]
     assert (row["value"], row["status"]) == (None, "not-permitted")
     [warning] = outcome.json["warnings"]
     assert "perf_event_paranoid" in warning
@@ -45,7 +45,7 @@ def test_own_programs_are_counted_in_user_mode_with_a_warning(unprivileged: Run)
 def test_the_process_of_another_user_is_not_permitted(unprivileged: Run, root: None) -> None:
     outcome = unprivileged("count", "--json", "-p", str(os.getpid()), "-d", "50ms")
     assert outcome.code == 1
-    assert {row["status"] for row in outcome.json["results"]} == {"not-permitted"}
+    assert {row["status"] for row in outcome.json["results"]["counts"]} == {"not-permitted"}
 
 
 def test_a_folder_that_may_not_be_written_is_named(

@@ -11,7 +11,7 @@ import pytest
 
 from gnomon.recording import Recording
 
-from .running import ENVELOPE, ROW, Run
+from .running import ENVELOPE, ROW, Run, one_sentence
 
 PERF_CSV = """\
 # started on Mon Nov 16 10:00:00 2026
@@ -34,7 +34,7 @@ def recording(gnomon: Run, software_events: None, folder: Path) -> Path:
 def test_show_tells_origin_totals_and_course(gnomon: Run, recording: Path) -> None:
     outcome = gnomon("show", "run.gnomon")
     assert outcome.code == 0
-    assert outcome.out.startswith("recorded ")
+    assert "\nrecorded  " in outcome.out
     assert "interval  10 ms" in outcome.out
     assert "sleep 0.05: counted by host" in outcome.out
     assert "over time" in outcome.out
@@ -46,7 +46,7 @@ def test_show_json_has_the_envelope_and_the_rows_of_count(gnomon: Run, recording
     assert set(content) == ENVELOPE
     assert content["command"] == "show"
     results = content["results"]
-    assert set(results) == {"provenance", "complete", "totals", "slices"}
+    assert {"provenance", "complete", "totals", "course", "slices"} <= set(results)
     assert results["complete"] is True
     assert results["slices"] > 1
     assert all(set(row) == ROW for row in results["totals"])
@@ -79,7 +79,7 @@ def test_a_failed_run_is_shown_as_such(gnomon: Run, software_events: None) -> No
 def test_what_could_not_be_counted_is_shown_again(gnomon: Run, ghost_unit: str) -> None:
     counted = gnomon("count", "-e", f"{ghost_unit},page-faults", "-o", "a", "--json", "--", "true")
     shown = gnomon("show", "a", "--json")
-    assert shown.json["results"]["totals"] == counted.json["results"]
+    assert shown.json["results"]["totals"] == counted.json["results"]["counts"]
     assert shown.json["warnings"] == counted.json["warnings"]
 
 
@@ -181,3 +181,25 @@ def test_papi_output_becomes_a_recording(gnomon: Run, folder: Path) -> None:
     rows = {row["event"]: row for row in shown}
     assert rows["PAPI_TOT_INS"]["value"] == 42
     assert rows["PAPI_TOT_INS"]["scope"] == "region/solve/thread/0"
+
+
+def test_a_dash_reads_the_standard_input(
+    gnomon: Run, recording: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = gnomon("convert", "run.gnomon", "-", "--to", "jsonl").out
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    outcome = gnomon("convert", "-", "back.gnomon")
+    assert outcome.code == 0
+    with Recording.open(recording) as ours, Recording.open(folder / "back.gnomon") as back:
+        assert list(ours.readings()) == list(back.readings())
+
+
+def test_nothing_on_the_standard_input_is_said_in_a_sentence(
+    gnomon: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    outcome = gnomon("convert", "-", "back.gnomon")
+    assert outcome.code == 1
+    assert one_sentence(outcome.err)
+    assert "standard input" in outcome.err
+    assert not (folder / "back.gnomon").exists()

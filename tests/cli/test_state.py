@@ -80,7 +80,7 @@ def test_a_report_has_the_estimates(gnomon: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("record", "-e", "page-faults"), "nothing to count"),
+        (("record", "-e", "page-faults"), "nothing to measure"),
         (("record", *LAPTOP, "--weight", "branches", *WORK), "'branches' is no weight"),
         (("record", *LAPTOP, "--weight", "cycles=2", *WORK), "'cycles' takes no turns"),
         (("record", *LAPTOP, "--model", "oracle", *WORK), "'oracle' is not a model"),
@@ -98,7 +98,7 @@ def test_what_makes_no_sense_is_said_in_a_sentence(
 
 
 def test_another_recording_has_no_state(gnomon: Run) -> None:
-    gnomon("record", "--on", "laptop", "-o", "plain", *WORK)
+    gnomon("count", "--on", "laptop", "-i", "10us", "-o", "plain", *WORK)
     done = gnomon("state", "show", "plain")
     assert done.code == 2
     assert "has no sets that took turns" in done.err
@@ -106,7 +106,7 @@ def test_another_recording_has_no_state(gnomon: Run) -> None:
 
 def test_a_plain_look_at_the_recording_scales_what_took_turns(gnomon: Run) -> None:
     gnomon("state", "record", *LAPTOP, "-o", "run", *WORK)
-    done = gnomon("show", "run", "--json")
+    done = gnomon("show", "run", "--readings", "--json")
     rows = {row["event"]: row for row in done.json["results"]["totals"]}
     assert rows["branches"]["status"] == "scaled"
     assert rows["cycles"]["status"] == "counted"

@@ -15,7 +15,7 @@ from gnomon.errors import UsageError
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("identify") / "run.gnomon"
-    words = ["record", "--on", "pentium3-smp", "-e", "INST_RETIRED,DATA_MEM_REFS", "-i", "40ms"]
+    words = ["count", "--on", "pentium3-smp", "-e", "INST_RETIRED,DATA_MEM_REFS", "-i", "40ms"]
     code = main([*words, "-o", str(path), "--", "signal:celestia", "duration=40s"])
     assert code == 0
     return path

@@ -100,7 +100,7 @@ def test_events_of_a_machine_beside_the_hosts_carry_its_name(gnomon: Run, tmp_pa
         (("survey", "--html", "missing/report.html", "--", "true"), "make it first"),
         (("survey", "-r", "0", "--", "true"), "--repeat must be at least 1"),
         (("report", "missing"), "missing"),
-        (("serve", "missing"), "missing"),
+        (("report", "--serve", "missing"), "missing"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(
@@ -140,10 +140,8 @@ def test_a_report_of_two_surveys_compares_them(gnomon: Run, tmp_path: Path) -> N
     b = _survey(gnomon, tmp_path / "b", "sh", "-c", ":")
     html = tmp_path / "r.html"
     done = gnomon("report", a, b, "-o", str(html), "--json")
-    titles = done.json["results"]["sections"]
-    assert titles[0] == "What changed"
-    assert "a.gnomon: What the program did" in titles
-    assert "What changed" in html.read_text(encoding="utf-8")
+    assert done.json["results"]["results"] == ["compare", "survey", "survey"]
+    assert "a: true: " in html.read_text(encoding="utf-8")
 
 
 def test_recordings_of_different_machines_are_told_apart(gnomon: Run, tmp_path: Path) -> None:
@@ -167,7 +165,7 @@ def test_recordings_that_share_nothing_are_reported_side_by_side(
         assert gnomon("count", "-e", event, "-o", path, "--", "true").code == 0
     done = gnomon("report", one, other, "-o", str(tmp_path / "r.html"), "--json")
     assert done.code == 0
-    assert done.json["results"]["sections"] == ["a.gnomon: Totals", "b.gnomon: Totals"]
+    assert done.json["results"]["results"] == ["recording", "recording"]
     assert "no event in common" in " ".join(done.json["warnings"])
 
 

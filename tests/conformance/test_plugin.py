@@ -110,7 +110,9 @@ def test_a_source_of_a_plugin_counts_by_its_name_and_by_its_prefix(packages: Pac
         assert done.returncode == 0, done.stderr
         content = json.loads(done.stdout)
         assert (content["source"], content["simulated"]) == ("toy", False)
-        assert [(row["event"], row["value"]) for row in content["results"]] == [("toy::words", 3)]
+        assert [(row["event"], row["value"]) for row in content["results"]["counts"]] == [
+            ("toy::words", 3)
+        ]
     listed = packages.gnomon("events", "--on", "toy")
     assert "words of the command" in listed.stdout
 

@@ -13,7 +13,6 @@ import pytest
 import gnomon
 from gnomon import errors
 from gnomon.cli import COMMANDS
-from gnomon.cli.convert import EXPORTS
 from gnomon.events.event import Kind
 from gnomon.events.syntax import _LETTERS
 from gnomon.recording.contents import (
@@ -25,6 +24,7 @@ from gnomon.recording.contents import (
     Sample,
     Status,
 )
+from gnomon.recording.converting import EXPORTS
 from gnomon.recording.exporters import CSV_COLUMNS
 from gnomon.recording.exporters import FORMATS as EXPORTED
 from gnomon.recording.importers import FORMATS as IMPORTED

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.events import generic
+from gnomon.events import kernel
 from gnomon.events.event import Event, Kind, Scope
 
 HEADER = Path("/usr/include/linux/perf_event.h")
 
 
 def _all() -> tuple[Event, ...]:
-    return (*generic.hardware_events(), *generic.software_events(), *generic.cache_events())
+    return (*kernel.hardware_events(), *kernel.software_events(), *kernel.cache_events())
 
 
 def test_no_name_or_alias_stands_for_two_events() -> None:
@@ -49,13 +49,13 @@ def test_each_kind_has_the_type_of_the_kernel() -> None:
     ],
 )
 def test_a_cache_event_is_made_of_cache_operation_and_result(name: str, config: int) -> None:
-    [event] = [event for event in generic.cache_events() if event.name == name]
+    [event] = [event for event in kernel.cache_events() if event.name == name]
     assert event.encoding is not None
     assert (event.encoding.type, event.encoding.config) == (3, config)
 
 
 def test_there_is_a_cache_event_for_every_combination() -> None:
-    configs = {event.encoding.config for event in generic.cache_events() if event.encoding}
+    configs = {event.encoding.config for event in kernel.cache_events() if event.encoding}
     assert configs == {c | o << 8 | r << 16 for c in range(7) for o in range(3) for r in range(2)}
 
 
@@ -86,7 +86,7 @@ def test_the_numbers_are_those_of_the_kernels_header() -> None:
         Kind.HARDWARE: _kernel_numbers("PERF_COUNT_HW_"),
         Kind.SOFTWARE: _kernel_numbers("PERF_COUNT_SW_"),
     }
-    for event in (*generic.hardware_events(), *generic.software_events()):
+    for event in (*kernel.hardware_events(), *kernel.software_events()):
         name = _OTHERWISE_CALLED.get(event.name, event.name.upper().replace("-", "_"))
         assert event.encoding is not None
         assert numbers[event.kind][name] == event.encoding.config, event.name
@@ -97,7 +97,7 @@ def test_only_clocks_have_a_unit() -> None:
 
 
 def test_a_raw_event_comes_with_a_warning() -> None:
-    event = generic.raw_event("r01c2", 0x1C2)
+    event = kernel.raw_event("r01c2", 0x1C2)
     assert event.kind is Kind.RAW
     assert event.encoding is not None
     assert (event.encoding.type, event.encoding.config) == (4, 0x1C2)
@@ -105,7 +105,7 @@ def test_a_raw_event_comes_with_a_warning() -> None:
 
 
 def test_a_breakpoint_carries_address_length_and_access() -> None:
-    event = generic.breakpoint_event("mem:0x1000/4:w", 0x1000, 4, 2)
+    event = kernel.breakpoint_event("mem:0x1000/4:w", 0x1000, 4, 2)
     assert event.kind is Kind.BREAKPOINT
     assert event.encoding is not None
     assert event.encoding.type == 5

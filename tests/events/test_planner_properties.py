@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gnomon.errors import UsageError
 from gnomon.events.event import Constraint, Event, Fields, Modifiers, Request
 from gnomon.events.planner import Counter, Pmu, Watchdog, explain_fit, plan
-from gnomon.events.planner.graphs import colour_edges, transport
+from gnomon.events.planner.bounds import colour_edges, transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

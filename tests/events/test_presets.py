@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gnomon.errors import UnknownEventError, UsageError
 from gnomon.events.event import Event, Scope
-from gnomon.events.generic import cache_events, hardware_events
+from gnomon.events.kernel import cache_events, hardware_events
 from gnomon.events.presets import (
     Available,
     Operator,

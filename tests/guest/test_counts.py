@@ -166,8 +166,9 @@ def test_a_user_without_rights_is_told_why(counts: Sections) -> None:
     assert found["setting"] == 3
     assert found["count"]["status"] == 1
     output = found["count"]["output"]
-    assert len(output["results"]) == len(output["warnings"]) == 2
-    for row, warning in zip(output["results"], output["warnings"], strict=True):
+    rows = output["results"]["counts"]
+    assert len(rows) == len(output["warnings"]) == 2
+    for row, warning in zip(rows, output["warnings"], strict=True):
         assert (row["value"], row["status"]) == (None, "not-permitted")
         assert "kernel.perf_event_paranoid is 3" in warning
         assert "CAP_PERFMON" in warning
@@ -190,7 +191,7 @@ def test_doctor_tells_a_user_without_rights_what_to_do(counts: Sections) -> None
 
 
 def test_rights_make_the_difference(counts: Sections) -> None:
-    (row,) = counts["rights"]["root"]["output"]["results"]
+    (row,) = counts["rights"]["root"]["output"]["results"]["counts"]
     assert row["event"] == "instructions"
     assert (row["status"], row["running"]) == ("counted", 1.0)
 
@@ -198,7 +199,7 @@ def test_rights_make_the_difference(counts: Sections) -> None:
 def test_with_fewer_rights_user_mode_is_counted(counts: Sections) -> None:
     found = counts["rights"]["user mode"]
     assert found["status"] == 0
-    (row,) = found["output"]["results"]
+    (row,) = found["output"]["results"]["counts"]
     assert row["event"] == "instructions:u"
     assert row["status"] == "counted"
     (warning,) = found["output"]["warnings"]

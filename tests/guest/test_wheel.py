@@ -62,7 +62,7 @@ def test_it_is_imported_and_counts_there(wheel: Path, bare_guest: Lane) -> None:
     ).results
     assert found["status"] == 0, found["errors"]
     assert f"{found['folder']}/gnomon/{ARM64.extension}" in found["errors"]
-    rows = {row["event"]: row for row in json.loads(found["output"])["results"]}
+    rows = {row["event"]: row for row in json.loads(found["output"])["results"]["counts"]}
     assert rows["instructions:u"]["status"] == "counted"
     assert rows["instructions:u"]["value"] > 0
     assert rows["page-faults"]["value"] > 0

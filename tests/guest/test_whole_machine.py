@@ -35,7 +35,7 @@ def test_the_machine_has_four_nodes_with_two_processors_each(machine: Sections) 
 def test_all_cpus_are_counted(machine: Sections, event: str) -> None:
     found = machine["all_cpus"]
     assert found["status"] == 0
-    rows = [row for row in found["output"]["results"] if row["event"] == event]
+    rows = [row for row in found["output"]["results"]["counts"] if row["event"] == event]
     assert [row["scope"] for row in rows] == [f"cpu/{cpu}" for cpu in range(8)]
     for row in rows:
         assert (row["status"], row["running"]) == ("counted", 1.0)
@@ -43,7 +43,7 @@ def test_all_cpus_are_counted(machine: Sections, event: str) -> None:
 
 
 def test_chosen_cpus_are_counted(machine: Sections) -> None:
-    rows = machine["some_cpus"]["output"]["results"]
+    rows = machine["some_cpus"]["output"]["results"]["counts"]
     assert [row["scope"] for row in rows] == ["cpu/2", "cpu/3"]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gnomon.events import generic
+from gnomon.events import kernel
 from gnomon.events.encoding import term_text
 from gnomon.events.event import Constraint, Event, PerfEncoding
 from gnomon.events.names import NameIndex
@@ -97,7 +97,7 @@ def test_a_part_of_gnomon_that_the_page_names_exists(part: str) -> None:
 
 
 def test_every_native_event_has_a_code_of_its_own() -> None:
-    events = [*generic.hardware_events(), *generic.cache_events(), *generic.software_events()]
+    events = [*kernel.hardware_events(), *kernel.cache_events(), *kernel.software_events()]
     codes: dict[PerfEncoding, str] = {}
     for event in events:
         assert event.encoding is not None, event.name

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gnomon as gn
-from gnomon.analysis.compare.commands import order_in_turn
+from gnomon.analysis.compare.comparing import order_in_turn
 from gnomon.errors import GnomonError, UsageError
 from gnomon.measure import cache, keep
+from gnomon.measure.cache import exclusive
 from gnomon.measure.campaign import (
     Campaign,
     Plan,
@@ -25,7 +26,6 @@ from gnomon.measure.campaign import (
     shuffled,
     warmups,
 )
-from gnomon.measure.exclusive import exclusive
 from gnomon.measure.identity import change, digest_of, identify, programs
 from gnomon.measure.run import Measurement
 from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status

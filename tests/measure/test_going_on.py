@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.cli.running import Outcome, as_program, command_line, environment
+from tests.cli.running import Outcome, as_program, command_line, environment, one_sentence
 
 from gnomon.events.event import Request
 from gnomon.recording import Recording
@@ -138,6 +138,22 @@ def test_after_ctrl_c_a_recording_is_completed(folder: Path, name: str) -> None:
     assert not _kept(folder)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_after_kill_9_a_recording_is_completed(folder: Path, name: str) -> None:
+    case = CASES[name]
+    _stop(folder, case, signal.SIGKILL, "-o", "kept")
+    again = as_program(*case.words, "-o", "kept", "--", *case.program)
+    assert again.code == 0, again.err
+    assert f"going on with the rest: {BLOCKED - 1} of {case.runs}" in again.err
+    assert _starts(folder) == case.runs + 1
+    runs: list[RunInfo] = []
+    for output in case.outputs:
+        with Recording.open(folder / output) as recording:
+            assert recording.complete
+            runs += recording.runs
+    assert len(runs) == case.runs
+
+
 def test_without_an_output_the_folder_and_the_command_to_go_on_are_named(folder: Path) -> None:
     stopped = _stop(folder, COUNT, signal.SIGINT)
     assert stopped.code == 130
@@ -146,35 +162,52 @@ def test_without_an_output_the_folder_and_the_command_to_go_on_are_named(folder:
     assert f"gnomon: 2 of 4 runs are kept in '{kept}'; to go on: {words}\n" in stopped.err
 
 
-def test_simulated_latencies_go_on(folder: Path) -> None:
-    words = ("latency", "--on", "ring-4", "-r", "6", "--edges", "3,10:40:10", "--json")
-    program = ("--", "workload:random", "size=64KiB")
+# What runs without a program that could wait to be stopped, with an option that is changed.
+SIMULATED = {
+    "latency": (
+        ("latency", "--on", "ring-4", "-r", "6", "--edges", "3,10:40:10", "--json"),
+        ("--", "workload:random", "size=64KiB"),
+        ("3,10:40:10", "3,10:50:10"),
+        "--edges was",
+    ),
+    "study": (("study", "smile", "--only", "E1,E2", "--json"), (), ("E1,E2", "E1,E3"), "--only"),
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("name", SIMULATED)
+def test_simulations_go_on(folder: Path, name: str, number: signal.Signals) -> None:
+    words, program, _, _ = SIMULATED[name]
     whole = as_program(*words, *program)
     assert whole.code == 0, whole.err
-    with subprocess.Popen(command_line(*words, *program), env=environment()) as process:
-        while not any(path.stat().st_size for path in folder.rglob("runs.jsonl")):
-            assert process.poll() is None
-            time.sleep(0.002)
-        process.kill()
+    stopped = _stop_simulation(folder, name, number)
+    if number is signal.SIGINT:
+        assert stopped.code == 130, stopped.err
+        assert f"to go on: gnomon {name} --resume " in stopped.err
     again = as_program(*words, *program)
     assert again.code == 0, again.err
     assert "going on with the rest: " in again.err
-    assert again.json["results"]["bins"] == whole.json["results"]["bins"]
+    assert _numbers(again) == _numbers(whole)
     assert not _kept(folder)
 
 
-def test_a_study_goes_on_with_the_experiments_that_it_lacks(folder: Path) -> None:
-    words = ("study", "smile", "--only", "E1,E2", "--json")
-    whole = as_program(*words)
-    with subprocess.Popen(command_line(*words), env=environment()) as process:
+def _stop_simulation(folder: Path, name: str, number: signal.Signals) -> Outcome:
+    """Stop a simulation once something of it is kept."""
+    words, program, _, _ = SIMULATED[name]
+    pipe = subprocess.PIPE
+    line = command_line(*words, *program)
+    with subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=environment()) as process:
         while not any(path.stat().st_size for path in folder.rglob("runs.jsonl")):
             assert process.poll() is None
             time.sleep(0.002)
-        process.kill()
-    again = as_program(*words)
-    assert again.code == 0, again.err
-    assert "going on with the rest: 1 of 2 experiments" in again.err
-    assert again.json["results"] == whole.json["results"]
+        process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+    return Outcome(process.returncode, out, err)
+
+
+def _numbers(outcome: Outcome) -> object:
+    results = outcome.json["results"]
+    return results.get("bins", results)
 
 
 def test_there_must_be_something_to_resume(folder: Path) -> None:
@@ -215,6 +248,50 @@ def test_what_changed_is_named_and_nothing_is_written(
     assert done.err.startswith("gnomon: ")
     assert done.err.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"count"}))
+def test_every_command_names_what_changed(folder: Path, name: str) -> None:
+    case = CASES[name]
+    _stop(folder, case, signal.SIGKILL, "-o", "kept")
+    text = (folder / "program").read_text()
+    place = case.words.index("-r") + 1
+    for change in ("program", "option", "machine"):
+        words = list(case.words)
+        if change == "program":
+            (folder / "program").write_text(f"{text}\n# another one\n")
+        elif change == "option":
+            words[place] = "9"
+        else:
+            for header in folder.rglob("header.toml"):
+                header.write_text(header.read_text().replace(os.uname().nodename, "elsewhere"))
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        done = as_program(*words, "-o", "kept", "--", *case.program)
+        (folder / "program").write_text(text)
+        assert done.code == 2, done.err
+        assert {
+            "program": "because the program './program' has changed",
+            "option": f"because --repeat was {case.words[place]} and is now 9",
+            "machine": "because it began on elsewhere",
+        }[change] in done.err
+        assert one_sentence(done.err)
+        after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert after | {folder / "program": b""} == before | {folder / "program": b""}
+
+
+@pytest.mark.parametrize("name", SIMULATED)
+def test_an_unfinished_simulation_with_other_options_is_not_resumed(
+    folder: Path, name: str
+) -> None:
+    words, program, (before, now), why = SIMULATED[name]
+    _stop_simulation(folder, name, signal.SIGKILL)
+    kept = {path: path.read_bytes() for path in _kept(folder)[0].iterdir()}
+    changed = [now if word == before else word for word in words]
+    done = as_program(changed[0], "--resume", *changed[1:], *program)
+    assert done.code == 2, done.err
+    assert why in done.err
+    assert one_sentence(done.err)
+    assert {path: path.read_bytes() for path in _kept(folder)[0].iterdir()} == kept
 
 
 def test_force_starts_anew(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.events import generic
+from gnomon.events import kernel
 from gnomon.events.event import Event, Kind, PerfEncoding, Request
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.perf import availability
@@ -87,7 +87,7 @@ def test_an_event_that_counts_too_much_is_found_out() -> None:
 
 
 def test_an_event_that_never_got_a_counter_says_so() -> None:
-    found = availability._judge(generic.hardware_events()[0], 10, 0, 0, FakeHost())
+    found = availability._judge(kernel.hardware_events()[0], 10, 0, 0, FakeHost())
     assert found.verdict is Verdict.NOT_SUPPORTED
     assert found.reason == "it never got a counter: all are taken"
 
@@ -96,7 +96,7 @@ def test_hardware_events_are_not_supported_without_a_pmu() -> None:
     source = PerfSource()
     if source.has_core_pmu:
         pytest.skip("this machine has a PMU in its cores")
-    for event in (*generic.hardware_events(), *generic.cache_events()):
+    for event in (*kernel.hardware_events(), *kernel.cache_events()):
         found = _verdict(event)
         assert found.verdict is Verdict.NOT_SUPPORTED
         assert "PMU" in found.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gnomon.events.event import Event, Kind, PerfEncoding
 from gnomon.sources.base import Cpus
 from gnomon.sources.host import Host
-from gnomon.sources.perf.places import places
+from gnomon.sources.perf.opening import places
 
 
 def test_an_event_of_one_kind_of_core_is_opened_on_that_kind_only() -> None:

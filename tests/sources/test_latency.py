@@ -19,10 +19,10 @@ from gnomon.events.event import Group, Request
 from gnomon.events.sysfs import read_pmus
 from gnomon.machines.loads import LoadRun
 from gnomon.sources.base import Command, Process
-from gnomon.sources.data_source import decode
 from gnomon.sources.latency import (
     Facility,
     blind_spots,
+    decode,
     find_facility,
     host_facility,
     threshold_of,

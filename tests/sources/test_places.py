@@ -15,7 +15,7 @@ from gnomon.events.event import Event, Scope
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Target, Thread
 from gnomon.sources.host import Host
-from gnomon.sources.perf.places import Place, checked_cpus, places, tasks
+from gnomon.sources.perf.opening import Place, checked_cpus, places, tasks
 from gnomon.sources.perf.source import PerfSource
 
 from .helpers import as_root, counted, open_counting

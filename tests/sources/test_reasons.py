@@ -8,12 +8,12 @@ from functools import cached_property
 
 import pytest
 
-from gnomon.events import generic
+from gnomon.events import kernel
 from gnomon.events.event import Event, Kind, Scope
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host
-from gnomon.sources.perf.reasons import explain
+from gnomon.sources.perf.opening import explain
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class FakeHost(Host):
         return self.fake_container
 
 
-CYCLES = generic.hardware_events()[0]
-FAULTS = generic.software_events()[2]
-RAW = generic.raw_event("r1c2", 0x1C2)
+CYCLES = kernel.hardware_events()[0]
+FAULTS = kernel.software_events()[2]
+RAW = kernel.raw_event("r1c2", 0x1C2)
 TRACEPOINT = Event("sched:switch", kind=Kind.TRACEPOINT)
 UNCORE = Event("imc/read/", scope=Scope.SOCKET, cpus=(0,))
 METAL = FakeHost()

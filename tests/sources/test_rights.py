@@ -16,7 +16,7 @@ PRELUDE = """
 import ctypes, difflib, json, os, platform, sys, threading
 from gnomon import _native
 from gnomon.errors import GnomonError
-from gnomon.events import generic
+from gnomon.events import kernel
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Command, Cpus, Process, Thread
@@ -137,7 +137,7 @@ def test_availability_tells_the_same() -> None:
         """{
             found.event.name: [str(found.verdict), found.reason]
             for found in source.availability(
-                [Request(event) for event in generic.software_events()]
+                [Request(event) for event in kernel.software_events()]
             )
         }"""
     )

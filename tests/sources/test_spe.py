@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon._native import spe_records
-from gnomon.sources.data_source import decode
+from gnomon.sources.latency import decode
 
 PC, DATA = 0, 2
 TOTAL, ISSUE, TRANSLATION = 0, 1, 2

@@ -18,8 +18,7 @@ from gnomon.events.syntax import parse_events
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Command, Cpus, Process, Snapshot, Target, Thread, Verdict
 from gnomon.sources.registry import source, source_for
-from gnomon.sources.valgrind.cachegrind import Shape, read_counts
-from gnomon.sources.valgrind.installation import try_out
+from gnomon.sources.valgrind.cachegrind import Shape, read_counts, try_out
 from gnomon.sources.valgrind.source import ValgrindSource
 
 ROUNDS = 50_000

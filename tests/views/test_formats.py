@@ -8,44 +8,6 @@ from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
 from gnomon.units import format_duration, format_si, parse_count, parse_duration, parse_size
-from gnomon.views.counts import format_spread, format_value
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (None, "", "–"),
-        (None, "ns", "–"),
-        (0, "", "0"),
-        (1234567, "", "1,234,567"),
-        (2**63 + 1, "", "9,223,372,036,854,775,809"),
-        (75.5, "", "75.50"),
-        (123.456, "", "123.5"),
-        (1234.5, "", "1,234"),
-        (0.25, "", "0.2500"),
-        (1.5, "J", "1.50 J"),
-        (3, "MiB", "3 MiB"),
-        (0, "ns", "0 ns"),
-        (999, "ns", "999 ns"),
-        (1500, "ns", "1.5 µs"),
-        (12_340_000, "ns", "12.34 ms"),
-        (2_000_000_000, "ns", "2 s"),
-        (90e9, "ns", "1.5 min"),
-    ],
-)
-def test_values_have_their_unit(value: float | None, unit: str, text: str) -> None:
-    assert format_value(value, unit) == text
-
-
-def test_a_missing_value_is_not_written_as_a_number() -> None:
-    assert not any(character.isdigit() for character in format_value(None, "J"))
-
-
-@pytest.mark.parametrize(
-    ("spread", "text"), [(None, ""), (0.0, "± 0.0%"), (0.0123, "± 1.2%"), (2.5, "± 250.0%")]
-)
-def test_a_spread_is_a_percentage(spread: float | None, text: str) -> None:
-    assert format_spread(spread) == text
 
 
 @pytest.mark.parametrize(

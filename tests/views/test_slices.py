@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from gnomon.recording.contents import Reading, Status
-from gnomon.views.slices import SlicePrinter
+from gnomon.views.counts import SlicePrinter
 
 MS = 10**6
 
@@ -56,7 +56,7 @@ def test_columns_line_up_under_long_names_and_large_numbers() -> None:
         [_reading(2, name, 12_345_678_901), _reading(2, "b", 6)],
     )
     assert len({len(line) for line in lines}) == 1
-    assert "12.35 G" in lines[2]
+    assert "12.3 G" in lines[2]
 
 
 def test_nothing_is_printed_for_nothing() -> None:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gnomon.analysis.summary import summarise
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 from gnomon.sources.registry import capabilities
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gnomon.recording import Recording
 
 ELAPSED = EventInfo("elapsed", "time from start to end of the run", "ns")
@@ -58,6 +58,8 @@ def tabulate(
     The time that a run took is an event like the others, except where it would be that of
     a simulator or of valgrind.
     """
+    import numpy as np
+
     gathered: dict[tuple[int, int], list[Reading]] = {}
     for reading in readings:
         gathered.setdefault((reading.run, reading.batch), []).append(reading)

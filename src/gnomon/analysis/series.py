@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
+from gnomon.analysis.recorded.result import Course, Series
 from gnomon.recording import Recording
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Values a second of one event, slice by slice; None where nothing was counted."""
-
-    rates: tuple[float | None, ...]
-    mean: float | None
-    peak: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """The series of a run: how many slices there are and the time they cover, in ns.
-
-    `ends` has the end of each slice, in ns since the beginning of the first.
-    """
-
-    series: dict[str, Series]
-    ticks: int = 0
-    span: int = 0
-    ends: tuple[int, ...] = ()
-
 
 # A slice in which the event was counted for part of the time stands for all of it, unless
 # another tool has extrapolated it already.

@@ -5,64 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.contents import EventInfo, Reading, Status
+
+if TYPE_CHECKING:
+    from gnomon.analysis.count.result import EventCount
 
 _MISSING_ORDER = (Status.NOT_COUNTED, Status.NOT_PERMITTED, Status.NOT_SUPPORTED)
-
-
-@dataclass(frozen=True, slots=True)
-class EventCount:
-    """What an event counted: the mean over runs, in `unit`.
-
-    `value` is None when there is none; `running` is the share of the time in which the
-    event was on a counter; `spread` is the standard deviation over runs, relative to the
-    mean, and None for a single run.
-    """
-
-    event: str
-    value: float | None
-    unit: str
-    status: Status
-    running: float | None
-    scope: str
-    spread: float | None
-    values: tuple[float | None, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CountResult:
-    """The outcome of counting: events, how long it took, and what to know about it."""
-
-    provenance: Provenance
-    counts: tuple[EventCount, ...]
-    runs: tuple[RunInfo, ...] = ()
-    warnings: tuple[str, ...] = ()
-    exit_status: int = 0
-    interrupted: bool = False
-
-    def __getitem__(self, event: str) -> EventCount:
-        """Return the line of an event, which may be named without its modifiers.
-
-        A user without rights gets `page-faults:u` where `page-faults` was asked for.
-        """
-        for line in self.counts:
-            if line.event == event:
-                return line
-        bare = [line for line in self.counts if line.event.rpartition(":")[0] == event]
-        if len(bare) != 1:
-            raise KeyError(event)
-        return bare[0]
-
-    @property
-    def nothing_counted(self) -> bool:
-        """Whether not a single event could be counted."""
-        return all(line.value is None for line in self.counts)
-
-    @property
-    def elapsed(self) -> tuple[float, ...]:
-        """The duration of each run in ns."""
-        return tuple(float(run.end - run.start) for run in self.runs)
 
 
 @dataclass(slots=True)
@@ -171,11 +121,13 @@ def _line(
             if scaled[1] is Status.SCALED:
                 status = Status.SCALED
         values.append(None if total is None else _in_unit(total, info.scale))
+    from gnomon.analysis.count.result import COUNT, EventCount  # not before the program has run
+
     known = [value for value in values if value is not None]
     return EventCount(
         event=event,
         value=mean(known),
-        unit=info.unit,
+        unit=info.unit or COUNT,
         status=status if known else missing or Status.NOT_COUNTED,
         running=_share(running, enabled, counted=bool(known)),
         scope=scope or _common_scope(scopes),

@@ -27,7 +27,6 @@ _GROUPS = {
         "count": "count events while a program runs",
         "compare": "say what changed between two versions of a program",
         "scale": "find out how events grow with a parameter",
-        "record": "count events over time into a recording",
         "state": "estimate every event at every tick of one run",
         "phases": "find where a program's footprint or events change their course",
         "profile": "find out where in a program an event happens",
@@ -41,13 +40,12 @@ _GROUPS = {
         "links": "show the links between nodes, load them, and experiment on them",
     },
     "messages": {
-        "notify": "measure, simulate and predict what being told of a message costs",
+        "messages": "measure, simulate and predict what messages cost",
     },
     "recordings": {
-        "show": "show a recording",
+        "show": "show a recording of any kind, or a saved result",
+        "report": "put recordings and results on one page, or serve it live",
         "convert": "import and export recordings",
-        "report": "write a report of recordings as one HTML file",
-        "serve": "show a report in a browser, live while a survey runs",
     },
     "simulated machines and studies": {
         "machine": "list and draw the simulated machines",
@@ -58,7 +56,11 @@ _GROUPS = {
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 # What commands were called before, and what does the same now: an old name answers with the new.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "record": "count -i 10ms -o",
+    "serve": "report --serve",
+    "notify": "messages",
+}
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -117,21 +119,15 @@ def load_command(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
 
 def _of_plugin(name: str) -> ModuleType:
     """Return the module of a command that another package adds by an entry point."""
-    from importlib.metadata import entry_points
+    from gnomon import plugins
 
     if name in RENAMED:
         raise UsageError(f"`gnomon {name}` is now `gnomon {RENAMED[name]}`.")
-    found = next(iter(entry_points(group="gnomon.commands", name=name)), None)
-    if found is None:
+    module: ModuleType | None = plugins.load("commands", name, "command")
+    if module is None:
         main_parser().error(f"unknown command '{name}': {_hint(name)}")
-    try:
-        module: ModuleType = found.load()
-    except Exception as error:  # whatever a module of somebody else's raises
-        package = found.dist.name if found.dist is not None else found.module
-        raise GnomonError(
-            f"the command '{name}' of the package {package} cannot be imported "
-            f"({type(error).__name__}: {error}): repair or uninstall it."
-        ) from None
+    if not (hasattr(module, "configure") and hasattr(module, "run")):
+        raise GnomonError(f"the command '{name}' of a plugin is no module with configure and run.")
     return module
 
 

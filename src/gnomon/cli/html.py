@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.errors import GnomonError, UsageError
+from gnomon.cli.present import check_new_file
 
 if TYPE_CHECKING:
     from gnomon.views.report.page import Page
@@ -28,21 +27,6 @@ def check_html(options: argparse.Namespace) -> None:
     from gnomon.views.report.page import require_report
 
     require_report()
-
-
-def check_new_file(path: Path, what: str, *, force: bool) -> None:
-    """Complain when a file cannot be written, or is there already and is not to be replaced."""
-    if path.is_dir() or not path.name:
-        raise UsageError(f"'{path}' is a folder: name a file for {what}.")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder '{path.parent}' for {what}: make it first.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise GnomonError(
-            f"cannot write '{path}': permission is denied; choose a place that you may write to."
-        )
-    if path.exists() and not force:
-        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
 
 
 def write_html(options: argparse.Namespace, page: Callable[[], Page]) -> None:

@@ -20,7 +20,6 @@ import argparse
 from pathlib import Path
 
 from gnomon.cli import present
-from gnomon.cli.html import check_new_file
 from gnomon.errors import UsageError
 from gnomon.events.sysfs import parse_cpu_list
 from gnomon.recording.files import replacing_text
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     """Probe, keep, show."""
     present.check(options)
     if options.output is not None:
-        check_new_file(Path(options.output), "the result", force=options.force)
+        present.check_new_file(Path(options.output), "the result", force=options.force)
     from gnomon.analysis.memory import memory
     from gnomon.views.progress import steps_bar
 

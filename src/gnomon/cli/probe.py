@@ -17,7 +17,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import inspect
 import sys
 
 from gnomon.errors import GnomonError, UsageError
@@ -33,14 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C, or write the probe out."""
-    from gnomon.sources.remote import probe
+    from gnomon.sources.remote import one_file, probe
+    from gnomon.sources.remote.channel import ProbeError, ProbeUsageError
 
     if options.print:
-        sys.stdout.write(inspect.getsource(probe))
+        sys.stdout.write(one_file())
         return 0
     try:
         return probe.run(options)
-    except probe.ProbeUsageError as error:
+    except ProbeUsageError as error:
         raise UsageError(str(error)) from None
-    except probe.ProbeError as error:
+    except ProbeError as error:
         raise GnomonError(str(error)) from None

@@ -1,44 +1,88 @@
-"""Write a report of one or more recordings as a single HTML file.
+"""Write one page of recordings and saved results: a single HTML file, or a live page.
 
-The file needs nothing else: it opens from disk, prints well and follows a dark desktop. A
-survey is shown with what matters first, other recordings with their totals and their course
-over time; two recordings are compared as well.
+The file needs nothing else: it opens from disk, prints well and follows a dark desktop. Each
+recording is shown as what it is a recording of, each file of JSON as the result that it holds;
+two recordings are compared as well. With --serve the page is shown in a browser instead, from
+this host only, and made anew when a recording has grown; Ctrl-C ends it.
 
 examples:
   gnomon report run.gnomon
   gnomon report before.gnomon after.gnomon -o change.html
+  gnomon report survey.json run.gnomon
+  gnomon report --serve program-survey.gnomon --port 8080
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import contextlib
 
+from gnomon.cli import options
 from gnomon.errors import UsageError
+
+_FILE = "report.html"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon report`."""
-    parser.add_argument("recordings", nargs="+", metavar="REC", help=".gnomon folders")
-    parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="the file")
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=".gnomon folders, or JSON")
+    options.add(parser, "output", "overwrite", output=f"the page ({_FILE})")
+    parser.add_argument("--serve", action="store_true", help="show it in a browser, live")
+    parser.add_argument("--port", type=int, help="of --serve (any free one)")
+    parser.add_argument("--host", help="address of --serve (127.0.0.1)")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Write the report and say where it is."""
-    from gnomon.views.report.assemble import report_page
-    from gnomon.views.report.page import write_page
+def run(given: argparse.Namespace) -> int:
+    """Write the page and say where it is, or serve it."""
+    if given.serve:
+        return _serve(given)
+    if given.port is not None or given.host is not None:
+        raise UsageError("--port and --host are for a page that is served: give --serve as well.")
+    from gnomon.analysis.recorded import report
 
-    path = Path(options.output)
-    if path.exists() and not options.force:
-        raise UsageError(f"'{path}' already exists: choose another name with -o, or --force.")
-    page = report_page(options.recordings)
-    write_page(page, path)
-    if options.json:
+    page = options.call(report, given, given.files)
+    file = given.output or _FILE
+    if given.json:
+        from gnomon.result import Simulated
         from gnomon.views.envelope import envelope
 
-        results = {"file": str(path), "sections": [section.title for section in page.sections]}
-        print(envelope("report", results, simulated=page.simulated, warnings=page.warnings))
+        warnings = dict.fromkeys(text for each in page.results for text in each.warnings)
+        kinds = [each.kind for each in page.results]
+        simulated = all(each.simulated is Simulated.YES for each in page.results)
+        found = {"file": file, "results": kinds}
+        print(envelope("report", found, simulated=simulated, warnings=[*warnings]))
     else:
-        print(f"wrote {path}")
+        print(f"wrote {file}")
+    return 0
+
+
+def _serve(given: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    from gnomon.analysis.recorded import ReportPage, version_of
+    from gnomon.views.html.serve import ReportServer
+
+    if given.output is not None:
+        raise UsageError("-o writes the page to a file and --serve shows it live: choose one.")
+    host, port = given.host or "127.0.0.1", given.port or 0
+    if not 0 <= port < 1 << 16:
+        raise UsageError(f"{port} is not a port: choose from 0 to 65535.")
+
+    def version() -> str:
+        return " ".join(map(version_of, given.files))
+
+    version()  # what is no recording is better said at once
+    try:
+        server = ReportServer(
+            (host, port), lambda: ReportPage.of(given.files).html(following=True), version
+        )
+    except OSError as error:
+        raise UsageError(f"{host}:{port} cannot be served on: {error.strerror}.") from None
+    if given.json:
+        from gnomon.views.envelope import envelope
+
+        print(envelope("report", {"url": server.url}), flush=True)
+    else:
+        print(f"the report is at {server.url} (Ctrl-C ends it)", flush=True)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
     return 0

@@ -23,7 +23,7 @@ from gnomon.events.syntax import ask
 from gnomon.instrument.region_report import RegionReport, read_folder
 from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH
 from gnomon.sources.base import Command
-from gnomon.sources.launch import Subject
+from gnomon.sources.host import Subject
 from gnomon.sources.registry import source
 from gnomon.views.envelope import envelope
 from gnomon.views.regions import print_regions, regions_as_json

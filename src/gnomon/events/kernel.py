@@ -1,6 +1,7 @@
-"""The catalogue of what the running Linux kernel can count, by any of its spellings.
+"""What the running Linux kernel can count, by any of its spellings.
 
-Tracepoints are found by name through tracefs.
+It names some events itself, the same on every CPU it knows; units are described in sysfs, and
+tracepoints are found by name through tracefs.
 """
 
 from __future__ import annotations
@@ -19,9 +20,133 @@ from gnomon.errors import (
     UnknownEventError,
     UsageError,
 )
-from gnomon.events import generic
-from gnomon.events.event import Event, Kind, PerfEncoding
+from gnomon.events.event import Event, Kind, PerfEncoding, Scope
 from gnomon.events.sysfs import DEVICES, Pmu, core_pmus, read_pmus
+
+HARDWARE_TYPE = 0
+SOFTWARE_TYPE = 1
+TRACEPOINT_TYPE = 2
+CACHE_TYPE = 3
+RAW_TYPE = 4
+BREAKPOINT_TYPE = 5
+
+_FREQUENCY_CAVEAT = "follows the clock frequency, so it does not measure time"
+_VENDOR_CAVEAT = "what counts as a reference or a miss differs between CPU families"
+
+# name, aliases, config, description, caveats
+_HARDWARE = (
+    ("cycles", ("cpu-cycles",), 0, "CPU cycles while not halted", (_FREQUENCY_CAVEAT,)),
+    ("instructions", (), 1, "instructions retired", ()),
+    ("cache-references", (), 2, "accesses to the last-level cache", (_VENDOR_CAVEAT,)),
+    ("cache-misses", (), 3, "accesses that missed the last-level cache", (_VENDOR_CAVEAT,)),
+    ("branches", ("branch-instructions",), 4, "branches retired", ()),
+    ("branch-misses", (), 5, "branches predicted wrongly", ()),
+    ("bus-cycles", (), 6, "cycles of the bus clock", ()),
+    ("stalled-cycles-frontend", ("idle-cycles-frontend",), 7, "cycles without new micro-ops", ()),
+    (
+        "stalled-cycles-backend",
+        ("idle-cycles-backend",),
+        8,
+        "cycles without a retired micro-op",
+        (),
+    ),
+    ("ref-cycles", (), 9, "cycles of a fixed reference clock while not halted", ()),
+)
+
+# name, aliases, config, description, unit
+_SOFTWARE = (
+    ("cpu-clock", (), 0, "time on the CPU by its clock", "ns"),
+    ("task-clock", (), 1, "time the task ran on a CPU", "ns"),
+    ("page-faults", ("faults",), 2, "page faults, minor and major", ""),
+    ("context-switches", ("cs",), 3, "times the task was switched off a CPU", ""),
+    ("cpu-migrations", ("migrations",), 4, "times the task went on on another CPU", ""),
+    ("minor-faults", (), 5, "page faults served without input or output", ""),
+    ("major-faults", (), 6, "page faults that had to read from storage", ""),
+    ("alignment-faults", (), 7, "unaligned accesses that the kernel had to mend", ""),
+    ("emulation-faults", (), 8, "instructions that the kernel had to emulate", ""),
+    ("cgroup-switches", (), 11, "switches to a task of another control group", ""),
+)
+
+_CACHES = (
+    ("L1-dcache", "level 1 data cache"),
+    ("L1-icache", "level 1 instruction cache"),
+    ("LLC", "last-level cache"),
+    ("dTLB", "data TLB"),
+    ("iTLB", "instruction TLB"),
+    ("branch", "branch predictor"),
+    ("node", "local memory node"),
+)
+_OPERATIONS = (("load", "loads"), ("store", "stores"), ("prefetch", "prefetches"))
+
+
+def hardware_events() -> tuple[Event, ...]:
+    """Return the kernel's generic hardware events."""
+    return tuple(
+        Event(
+            name,
+            description,
+            Kind.HARDWARE,
+            aliases,
+            PerfEncoding("cpu", HARDWARE_TYPE, config),
+            caveats=caveats,
+        )
+        for name, aliases, config, description, caveats in _HARDWARE
+    )
+
+
+def software_events() -> tuple[Event, ...]:
+    """Return the events that the kernel counts itself, on any machine."""
+    return tuple(
+        Event(
+            name,
+            description,
+            Kind.SOFTWARE,
+            aliases,
+            PerfEncoding("software", SOFTWARE_TYPE, config),
+            unit=unit,
+        )
+        for name, aliases, config, description, unit in _SOFTWARE
+    )
+
+
+def cache_events() -> tuple[Event, ...]:
+    """Return the kernel's generic cache events: cache, operation and result."""
+    events = []
+    for cache, (cache_name, cache_text) in enumerate(_CACHES):
+        for operation, (one, many) in enumerate(_OPERATIONS):
+            for result, (name, text) in enumerate(
+                (
+                    (f"{cache_name}-{many}", f"{many} that looked up the {cache_text}"),
+                    (f"{cache_name}-{one}-misses", f"{many} that missed the {cache_text}"),
+                )
+            ):
+                config = cache | operation << 8 | result << 16
+                encoding = PerfEncoding("cpu", CACHE_TYPE, config)
+                events.append(Event(name, text, Kind.CACHE, (), encoding))
+    return tuple(events)
+
+
+def raw_event(name: str, config: int, pmu_type: int = RAW_TYPE) -> Event:
+    """Return an event given by its number only; nobody can say what it means."""
+    return Event(
+        name,
+        f"raw event select {config:#x}",
+        Kind.RAW,
+        encoding=PerfEncoding("cpu", pmu_type, config),
+        caveats=("a raw code: it may open and never count",),
+    )
+
+
+def breakpoint_event(name: str, address: int, length: int, access: int) -> Event:
+    """Return an event that counts accesses to a few bytes of memory, exactly."""
+    return Event(
+        name,
+        f"accesses to the {length} bytes at {address:#x}",
+        Kind.BREAKPOINT,
+        encoding=PerfEncoding("breakpoint", BREAKPOINT_TYPE, 0, address, length, bp_type=access),
+        scope=Scope.THREAD,
+    )
+
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})")
 _BREAKPOINT = re.compile(
@@ -50,9 +175,9 @@ class KernelCatalogue:
     def _generic(self) -> dict[str, Event]:
         names: dict[str, Event] = {}
         for event in (
-            *generic.hardware_events(),
-            *generic.software_events(),
-            *generic.cache_events(),
+            *hardware_events(),
+            *software_events(),
+            *cache_events(),
         ):
             names[event.name.lower()] = event
             for alias in event.aliases:
@@ -60,9 +185,9 @@ class KernelCatalogue:
         return names
 
     def __iter__(self) -> Iterator[Event]:
-        yield from generic.hardware_events()
-        yield from generic.cache_events()
-        yield from generic.software_events()
+        yield from hardware_events()
+        yield from cache_events()
+        yield from software_events()
         for pmu in self.pmus.values():
             yield from pmu.events()
 
@@ -157,9 +282,9 @@ class KernelCatalogue:
             return ()
         cores = self.core_pmus
         if len(cores) < 2:
-            return (generic.raw_event(name, int(match[1], 16)),)
+            return (raw_event(name, int(match[1], 16)),)
         return tuple(
-            replace(generic.raw_event(f"{p.name}/config=0x{match[1]}/", int(match[1], 16), p.type))
+            replace(raw_event(f"{p.name}/config=0x{match[1]}/", int(match[1], 16), p.type))
             for p in cores
         )
 
@@ -174,7 +299,7 @@ class KernelCatalogue:
         address = int(match[1], 16 if match[1].startswith("0x") else 10)
         if address >= 1 << 64:
             raise UsageError(f"'{name}' is beyond the end of memory: an address has 64 bits.")
-        return (generic.breakpoint_event(name, address, length, access),)
+        return (breakpoint_event(name, address, length, access),)
 
     def _bare_pmu_event(self, name: str) -> tuple[Event, ...]:
         """Find `mem-loads` as well as `cpu/mem-loads/`."""
@@ -230,7 +355,7 @@ def _event(name: str, number: int) -> Event:
         name,
         f"times the kernel passed tracepoint {name}",
         Kind.TRACEPOINT,
-        encoding=PerfEncoding("tracepoint", generic.TRACEPOINT_TYPE, number),
+        encoding=PerfEncoding("tracepoint", TRACEPOINT_TYPE, number),
     )
 
 

@@ -15,7 +15,7 @@ DEVICES = Path("/sys/bus/event_source/devices")
 _CPU_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _MOST_CPUS = 1 << 16
 _CONFIG_WORDS = ("config", "config1", "config2")
-# Described elsewhere, by name: generic.py and kernel.py.
+# Described elsewhere, by name: kernel.py.
 _OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
 
 

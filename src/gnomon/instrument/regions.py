@@ -94,7 +94,7 @@ def configure(events: str | None = None, *, folder: str | None = None) -> None:
     switched off this does nothing.
     """
     global _configured, _overhead  # noqa: PLW0603
-    from gnomon.sources.event_spec import event_spec
+    from gnomon.events.encoding import event_spec
 
     if switched_off():
         return

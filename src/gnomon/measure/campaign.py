@@ -185,7 +185,7 @@ class Campaign:
             elif resume:
                 check_cached(plan.kind, plan.identity)
             if not plan.simulated:
-                from gnomon.measure.exclusive import exclusive
+                from gnomon.measure.cache import exclusive
 
                 what = f"'gnomon {plan.kind}' of {plan.identity.get('command', '')}"
                 self._stack.enter_context(exclusive(what, self._note))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.sources.base import Command, Cpus
+from gnomon.sources.base import Command, Cpus, Described
 
 if TYPE_CHECKING:
     from gnomon.recording.contents import Provenance
@@ -120,9 +120,7 @@ def _source(provenance: Provenance) -> str:
 
 def _machine(source: Source, provenance: Provenance) -> str:
     if provenance.simulated:
-        from gnomon.sources.abilities import Identified
-
-        own = f" ({source.fingerprint()})" if isinstance(source, Identified) else ""
+        own = f" ({source.fingerprint()})" if isinstance(source, Described) else ""
         return f"{provenance.machine or provenance.cpu}{own}"
     about = f"{provenance.cpu}, {provenance.cpus} CPUs, {provenance.kernel}"
     return f"{provenance.host} ({about})"

@@ -75,12 +75,3 @@ class HasUnits(Protocol):
     def units(self) -> Iterator[CounterUnit]:
         """Yield the units, those of the cores first."""
         ...
-
-
-@runtime_checkable
-class Identified(Protocol):
-    """A source whose counts depend on a description that its name does not tell."""
-
-    def fingerprint(self) -> str:
-        """Return a text that is another one when the description changes."""
-        ...

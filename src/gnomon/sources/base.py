@@ -14,6 +14,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
+from gnomon.errors import UsageError
 from gnomon.events.event import Event, Group, Request
 from gnomon.events.syntax import PREFIX
 from gnomon.launch import Command as Command  # noqa: PLC0414 - part of the seam
@@ -61,6 +62,13 @@ class Cpus:
 
 
 Target = Command | Process | Thread | Cpus
+
+
+def as_target(what: Sequence[str] | Target) -> Target:
+    """Return a command given as words as a target."""
+    if isinstance(what, str):
+        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
+    return Command(tuple(what)) if isinstance(what, Sequence) else what
 
 
 class Verdict(StrEnum):
@@ -342,6 +350,15 @@ class HasPresets(Protocol):
 
     def preset_table(self) -> PresetTable:
         """Return how that machine counts portable events."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A source whose counts depend on a description that its name does not tell."""
+
+    def fingerprint(self) -> str:
+        """Return a text that is another one when the description changes."""
         ...
 
 

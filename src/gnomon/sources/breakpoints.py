@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
-from gnomon.events.generic import BREAKPOINT_TYPE
+from gnomon.events.kernel import BREAKPOINT_TYPE
 
 MOST = 4
 

@@ -1,11 +1,18 @@
-"""Facts about this host that decide what can be measured on it."""
+"""What sources that measure on this host share: its facts, provenance, and what is measured."""
 
 from __future__ import annotations
 
 import os
+import sys
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from gnomon.launch import Launch, has_ended, watch
+from gnomon.recording.contents import Provenance
+from gnomon.sources.base import Command, Cpus, Process, Target, Thread
+from gnomon.units import utc_now
 
 CAP_PERFMON = 38
 CAP_SYS_ADMIN = 21
@@ -147,3 +154,104 @@ class Host:
     def smt(self) -> bool:
         """Whether two hardware threads share a core."""
         return _read("/sys/devices/system/cpu/smt/active") == "1"
+
+
+class Subject:
+    """A command that waits for its release, a process that is watched, or nothing at all."""
+
+    def __init__(self, target: Target) -> None:
+        self._launch: Launch | None = None
+        self._pidfd = -1
+        command = target.command if isinstance(target, Cpus) else None
+        if isinstance(target, Command):
+            command = target
+        if command is not None:
+            self._launch = Launch(command)
+        elif isinstance(target, Process):
+            self._pidfd = watch(target.pid)
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it was started by us."""
+        return self._launch is not None
+
+    @property
+    def pid(self) -> int | None:
+        """The process number of a command."""
+        return self._launch.pid if self._launch is not None else None
+
+    @property
+    def exit_status(self) -> int | None:
+        """How a command ended; None while it runs."""
+        return self._launch.exit_status if self._launch is not None else None
+
+    def release(self) -> None:
+        """Let a command run its first instruction; raises CommandError when it cannot start."""
+        if self._launch is not None:
+            self._launch.release()
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for its end; False when the time was over first or there is nothing to end."""
+        if self._launch is not None:
+            return self._launch.wait(timeout)
+        if self._pidfd >= 0:
+            return has_ended(self._pidfd, timeout)
+        if timeout is not None:
+            time.sleep(timeout)
+        return False
+
+    def signal(self, number: int) -> None:
+        """Pass a signal on to a command that still runs."""
+        if self._launch is not None:
+            self._launch.signal(number)
+
+    def close(self) -> None:
+        """Let go; a command that still runs is ended."""
+        if self._launch is not None:
+            self._launch.close()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+# Settings that change how a parallel program runs; the rest of the environment is private.
+_TELLING_VARIABLES = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "MALLOC_", "LD_PRELOAD")
+
+
+def host_provenance(
+    source: str, host: Host, target: Target, *, simulated: bool = False, machine: str = ""
+) -> Provenance:
+    """Return what this host is and what a source measures on it."""
+    from gnomon import __version__
+
+    command: tuple[str, ...] = ()
+    match target:
+        case Command(argv=argv):
+            command, what = argv, "command"
+        case Process(pid=pid):
+            what = f"process {pid}"
+        case Thread(tid=tid):
+            what = f"thread {tid}" if tid else "own thread"
+        case Cpus(cpus=cpus, command=inner):
+            command = inner.argv if inner else ()
+            what = "all CPUs" if cpus is None else f"CPUs {','.join(map(str, cpus))}"
+    return Provenance(
+        source=source,
+        simulated=simulated,
+        command=command,
+        target=what,
+        host=os.uname().nodename,
+        cpu=host.cpu_model,
+        cpus=len(host.online_cpus),
+        kernel=host.kernel,
+        machine=machine,
+        gnomon=__version__,
+        python=sys.version.split(maxsplit=1)[0],
+        created=utc_now(),
+        environment={
+            k: v for k, v in sorted(os.environ.items()) if k.startswith(_TELLING_VARIABLES)
+        },
+    )

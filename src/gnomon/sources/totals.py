@@ -28,9 +28,7 @@ from gnomon.sources.base import (
     Thread,
     Verdict,
 )
-from gnomon.sources.host import Host
-from gnomon.sources.launch import Subject
-from gnomon.sources.origin import host_provenance
+from gnomon.sources.host import Host, Subject, host_provenance
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,13 @@ class Cell:
     hint: str = ""
     course: tuple[float | None, ...] = ()
 
+    @classmethod
+    def of(cls, quantity: Any, unit: str = "") -> Cell:
+        """Return a value with its interval: those of a `Quantity`, or nothing for None."""
+        if quantity is None:
+            return cls()
+        return cls(quantity.value, unit, quantity.low, quantity.high)
+
     @property
     def within(self) -> tuple[float, float] | None:
         """The interval, where both of its ends are known."""

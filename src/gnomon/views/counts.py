@@ -1,121 +1,138 @@
-"""How counts look in a terminal and as JSON."""
+"""What counts and recordings have in common: totals as a table, and slices as they come."""
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
 
-from gnomon.analysis.summary import CountResult, EventCount
-from gnomon.recording.contents import SIMULATED_CLOCK, Status
-from gnomon.units import format_duration
-from gnomon.views.table import Column, Table
+from gnomon import units
+from gnomon.views import blocks as b
+from gnomon.views.terminal import pad, screen_of, width
 
+if TYPE_CHECKING:
+    from gnomon.analysis.count.result import Duration, EventCount
+    from gnomon.recording.contents import EventInfo, Provenance, Reading
 
-def format_value(value: float | None, unit: str) -> str:
-    """Return a value with its unit: times and energies scaled, counts in full."""
-    if value is None:
-        return "–"
-    if unit == "ns":
-        return format_duration(value)
-    text = f"{value:,}" if isinstance(value, int) else f"{value:,.{_decimals(value)}f}"
-    return f"{text} {unit}" if unit else text
+_WIDTH = 12
+_COUNT = ("count", "")
 
 
-def _decimals(value: float) -> int:
-    return 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 1 else 4
-
-
-def format_spread(spread: float | None) -> str:
-    """Return a relative spread as users write it."""
-    return "" if spread is None else f"± {spread:.1%}"
-
-
-def rows_as_json(counts: tuple[EventCount, ...]) -> list[dict[str, Any]]:
-    """Return the lines in the form that scripts read."""
-    return [
-        {
-            "event": count.event,
-            "value": count.value,
-            "unit": count.unit or "count",
-            "status": str(count.status),
-            "running": count.running,
-            "scope": count.scope,
-            "spread": count.spread,
-        }
-        for count in counts
-    ]
-
-
-def print_counts(result: CountResult, stream: TextIO, *, by_scope: bool = False) -> None:
-    """Write what was counted, as a table with a line about the run below it."""
-    stream.write(_headline(result) + "\n\n")
-    table = Table(
-        (
-            Column("event"),
-            Column("scope" if by_scope else ""),
-            Column("count", right=True),
-            Column("of time", right=True),
-            Column("spread", right=True),
-            Column("rate", right=True),
-        )
-    )
-    seconds = _mean(result.elapsed) / 1e9 if result.elapsed else 0.0
-    for count in result.counts:
-        missing = count.value is None
-        table.add(
-            count.event,
-            count.scope if by_scope else "",
-            str(count.status) if missing else format_value(count.value, count.unit),
-            "" if missing or count.running is None else _share(count),
-            format_spread(count.spread),
-            "" if missing else _rate(count, seconds),
-        )
-    table.print(stream)
-    stream.write("\n")
-    if seconds > 0:
-        stream.write(f"  {_elapsed(result)}\n")
-    if any(count.status is Status.SCALED for count in result.counts):
-        stream.write(
-            "  ~ marks counts that were extrapolated from the share of time they were counted\n"
-        )
-
-
-def _headline(result: CountResult) -> str:
-    origin = result.provenance
-    label = "SIMULATED " if origin.simulated else ""
+def headline(origin: Provenance, duration: Duration | None, runs: int, *more: str) -> b.Headline:
+    """Return what was counted by what and where, and how long it took."""
     what = " ".join(origin.command) or origin.target
-    subject = f"{what}: " if what else ""
     place = f" on {origin.host}" if origin.host else ""
     cpus = f"{origin.cpus} CPU{'s' * (origin.cpus != 1)}" if origin.cpus else ""
     machine = ", ".join(filter(None, (origin.machine or origin.cpu, cpus)))
     details = f" ({machine})" if machine else ""
-    return f"{label}{subject}counted by {origin.source}{place}{details}"
+    title = f"{f'{what}: ' if what else ''}counted by {origin.source}{place}{details}"
+    return b.Headline(title, (*([_elapsed(duration, runs)] if duration else ()), *more))
 
 
-def _share(count: EventCount) -> str:
-    assert count.running is not None
-    mark = "~ " if count.status is Status.SCALED else ""
-    return f"{mark}{count.running:.0%}" if count.running < 0.9995 else "100%"
-
-
-def _rate(count: EventCount, seconds: float) -> str:
-    if count.value is None or seconds <= 0:
-        return ""
-    if count.unit == "ns":
-        return f"{count.value / 1e9 / seconds:.3g} CPUs"
-    if count.unit:
-        return f"{count.value / seconds:,.4g} {count.unit}/s"
-    return f"{count.value / seconds:,.0f} /s"
-
-
-def _elapsed(result: CountResult) -> str:
-    runs = len(result.elapsed)
-    clock = " of simulated time" if result.provenance.clock == SIMULATED_CLOCK else ""
-    text = f"{format_duration(_mean(result.elapsed))}{clock} elapsed"
+def _elapsed(duration: Duration, runs: int) -> str:
+    clock = " of simulated time" if duration.simulated else ""
+    text = f"{units.number(duration.mean, 'ns')}{clock} elapsed"
     if runs > 1:
-        low, high = (format_duration(f(result.elapsed)) for f in (min, max))
-        text += f" on average over {runs} runs, from {low} to {high}"
+        ends = (units.number(end, "ns") for end in (duration.shortest, duration.longest))
+        text += f" on average over {runs:,} runs, from {' to '.join(ends)}"
     return text
 
 
-def _mean(values: tuple[float, ...]) -> float:
-    return sum(values) / len(values)
+def totals(
+    counts: Sequence[EventCount],
+    duration: Duration | None,
+    infos: Sequence[EventInfo] = (),
+    *,
+    per_scope: bool,
+) -> Iterator[b.Block]:
+    """Yield a table of counts, and what a mark in it means."""
+    texts = {info.name: info.description for info in infos}
+
+    def rate(count: EventCount) -> b.Cell | None:
+        return per_second(duration.rate(count.value), count.unit) if duration else None
+
+    yield b.Table.of(
+        counts,
+        (
+            b.Column("event", lambda each: each.event),
+            b.Column("scope", lambda each: each.scope) if per_scope else None,
+            b.Column("count", _count),
+            b.Column("of time", _share, "%", drop=2),
+            b.Column("spread", lambda each: each.spread, "±", drop=3),
+            b.Column("rate", rate, drop=1),
+            b.Column("what it counts", lambda each: texts.get(each.event), flex=True, drop=5),
+        ),
+        name="events",
+    )
+    if any(count.status == "scaled" for count in counts):
+        yield b.Text("~ was extrapolated from the share of time in which it was counted")
+
+
+def _count(count: EventCount) -> b.Cell:
+    unit = "" if count.unit in _COUNT else count.unit
+    return b.Cell(count.value, unit, status="" if count.status == "counted" else str(count.status))
+
+
+def _share(count: EventCount) -> float | None:
+    return None if count.value is None else count.running
+
+
+def per_second(rate: float | None, unit: str) -> b.Cell:
+    """Return how much there was of something per second; of time, how many CPUs that is."""
+    name = "CPUs" if unit == "ns" else "/s" if unit in _COUNT else f"{unit}/s"
+    return b.Cell(rate, name)
+
+
+class SlicePrinter:
+    """Prints a line for each slice, a column for each event; places are added up."""
+
+    def __init__(self, stream: TextIO, interval: int) -> None:
+        self._stream = stream
+        self._screen = screen_of(stream)
+        self._interval = interval
+        self._decimals = 3 if interval >= 1_000_000 else 6 if interval >= 1000 else 9
+        self._run: int | None = None
+        self._origin = 0
+        self._events: tuple[str, ...] = ()
+
+    def take(self, readings: Iterable[Reading]) -> None:
+        """Print the slice that these readings make."""
+        sums: dict[str, int | None] = {}
+        time = run = 0
+        for reading in readings:
+            time, run = reading.time, reading.run
+            before = sums.get(reading.event)
+            if reading.value is not None:
+                sums[reading.event] = reading.value + (before or 0)
+            else:
+                sums.setdefault(reading.event, None)
+        if not sums:
+            return
+        if run != self._run:
+            if self._run is not None:
+                self._write(f"run {run + 1}")
+            self._run = run
+            # A run begins about one interval before its first slice ends.
+            self._origin = time - self._interval
+            self._events = tuple(sums)
+            self._line("time", self._events)
+        seconds = f"{(time - self._origin) / 1e9:.{self._decimals}f}s"
+        self._line(seconds, [_number(sums.get(event)) for event in self._events])
+        self._stream.flush()
+
+    def _line(self, first: str, cells: Sequence[str]) -> None:
+        clean = self._screen.clean
+        places = (max(_WIDTH, width(clean(event))) for event in self._events)
+        texts = (pad(clean(c), w, right=True) for c, w in zip(cells, places, strict=True))
+        self._write("  ".join((f"{first:>10}", *texts)))
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"{self._screen.finish(((text, ''),))}\n")
+
+
+def _number(value: int | None) -> str:
+    return units.MISSING if value is None else f"{value:,}" if value < 10**9 else units.brief(value)
+
+
+def format_value(value: float | None, unit: str) -> str:
+    """Return a value with its unit, for a view that is not made of blocks yet."""
+    return units.number(value, unit)

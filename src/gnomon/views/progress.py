@@ -24,10 +24,13 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr, on a terminal only, and yield what sets it: steps done, all steps."""
+def steps_bar(what: str) -> Iterator[Callable[..., None]]:
+    """Show a bar on stderr, on a terminal only, and yield what sets it.
+
+    It takes the number of steps that are done and of all steps, and may take what is next.
+    """
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield lambda _done, _total, _now="": None
         return
     from rich.console import Console
     from rich.progress import (
@@ -38,10 +41,18 @@ def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}", markup=False),
+    )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task = progress.add_task(what, total=None, now="")
+        yield lambda done, total, now="": progress.update(
+            task, completed=done, total=total, now=Screen().clean(now)
+        )
 
 
 class CampaignBar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -21,10 +21,12 @@ _LABEL = "SIMULATED"
 _PARTLY = "SIMULATED in part: what comes from where is said below"
 
 
-def blocks(result: Result) -> Iterator[Block]:
-    """Yield what a result is shown as; its first line says when it is simulated."""
+def blocks(result: Result, name: str = "") -> Iterator[Block]:
+    """Yield what a result is shown as; its first line says when it is simulated, and its name."""
     found = describer(result.kind)(result)
     first = next(found, None)
+    if name and isinstance(first, Headline):
+        first = replace(first, title=f"{name}: {first.title}")
     simulated = result.simulated
     if simulated is not Simulated.NO:
         if not isinstance(first, Headline):
@@ -119,29 +121,40 @@ def write(result: Result, stream: TextIO, screen: Screen) -> None:
     stream.writelines(f"{line}\n" for line in lines(shown, screen))
 
 
-def page(*results: Result, title: str = "") -> str:
-    """Return a page of one result, or of several below each other."""
+def page(
+    *results: Result, title: str = "", names: Sequence[str] = (), following: bool = False
+) -> str:
+    """Return a page of one result, or of several below each other, each under its name.
+
+    A page that is `following` asks the server that it came from whether there is something new.
+    """
     from gnomon.views.html import render
 
-    told = [(_with_machines(each), each.warnings, provenance(each)) for each in results]
-    return render(told, title=title)
+    called = itertools.chain(names, itertools.repeat(""))
+    told = [
+        (_with_machines(each, name), each.warnings, provenance(each))
+        for each, name in zip(results, called, strict=False)
+    ]
+    return render(told, title=title, following=following)
 
 
-def _with_machines(result: Result) -> list[Block]:
+def _with_machines(result: Result, name: str) -> list[Block]:
     """Return the blocks of a result, and its simulated machines where these show no graph."""
     from gnomon.views.describe.topology import machines_of
 
-    found = [*blocks(result)]
+    found = [*blocks(result, name)]
     if not any(isinstance(block, Graph) for block in found):
         found += machines_of(origin for _, origin in result.provenances())
     return found
 
 
-def write_page(path: str | Path, *results: Result, title: str = "") -> None:
+def write_page(
+    path: str | Path, *results: Result, title: str = "", names: Sequence[str] = ()
+) -> None:
     """Write a page in place of what may be there, as a whole or not at all."""
     from gnomon.recording.files import replacing_text, write_error
 
-    text = page(*results, title=title)
+    text = page(*results, title=title, names=names)
     try:
         with replacing_text(Path(path)) as stream:
             stream.write(text)

@@ -55,7 +55,7 @@ def thread_counts(
 ) -> tuple[int, ...]:
     """Return what an event counted in each thread of a workload, in the order of threads."""
     source = simulator(MACHINE, seed=seed, options=options or RELAXED)
-    result = count(Command(tuple(words)), event, on=source, by_scope=True)
+    result = count(Command(tuple(words)), event, on=source, per_scope=True)
     by_thread = {int(line.scope.removeprefix("thread/")): line.value for line in result.counts}
     values = [by_thread[thread] for thread in sorted(by_thread)]
     if any(not isinstance(value, int) for value in values):

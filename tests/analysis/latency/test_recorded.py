@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gnomon.analysis.latency import Mode, latency_of
+from gnomon.analysis.recorded import results_in
 from gnomon.views import show
-from gnomon.views.report.assemble import report_page
 
 OLD = Path(__file__).parents[2] / "recordings"
 
@@ -25,4 +25,4 @@ def test_a_recording_made_before_is_shown_and_reported(name: str, mode: Mode, sh
     assert top.name == "memory one hop away"
     assert top.share == pytest.approx(share, abs=0.001)
     assert "SIMULATED workload:random" in show.page(result)
-    assert "Latency of loads" in [section.title for section in report_page([str(path)]).sections]
+    assert [each.kind for each in results_in(path)] == ["latency"]

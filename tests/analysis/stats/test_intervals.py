@@ -9,11 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from gnomon.analysis.stats.course import drift_p_values, outlier_p_values
-from gnomon.analysis.stats.guard import guarded
-from gnomon.analysis.stats.multiplicity import corrected
-from gnomon.analysis.stats.power import runs_needed
-from gnomon.analysis.stats.ratio import ratio_intervals
-from gnomon.analysis.stats.two_samples import welch
+from gnomon.analysis.stats.two_samples import (
+    corrected,
+    guarded,
+    ratio_intervals,
+    runs_needed,
+    welch,
+)
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Array]

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from gnomon.analysis.stats.guard import full_split, guarded
 from gnomon.analysis.stats.methods import Correction, Test
-from gnomon.analysis.stats.multiplicity import corrected
 from gnomon.analysis.stats.two_samples import (
+    corrected,
+    full_split,
+    guarded,
     mann_whitney,
     permutation,
     pooled,

@@ -15,13 +15,13 @@ from typing import Any
 
 from gnomon import _native, count
 from gnomon.errors import NotSupportedError
+from gnomon.events.encoding import event_spec
 from gnomon.events.event import Group, Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.machines.pmu.bank import Virtual64
 from gnomon.measure.turns import steady
 from gnomon.sources.base import Command, Process, Target, Thread
-from gnomon.sources.event_spec import event_spec
 from gnomon.sources.perf.source import PerfSource
 
 from .report import params

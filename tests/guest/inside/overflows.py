@@ -14,12 +14,12 @@ from typing import Any
 
 from gnomon import _native
 from gnomon.errors import NotSupportedError
+from gnomon.events.encoding import event_spec
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import EventSet
 from gnomon.instrument.overflow import Overflow
 from gnomon.sources.base import Thread
-from gnomon.sources.event_spec import event_spec
 from gnomon.sources.perf.sampling import sample_spec
 from gnomon.sources.perf.source import PerfSource
 from gnomon.sources.sampling import Sampling

@@ -9,15 +9,17 @@ import numpy as np
 
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.scaling import Scaling, scale_table
-from gnomon.analysis.scaling.models import Factor, Model, Shape
 from gnomon.analysis.scaling.result import (
     Alternative,
     Coefficient,
     Components,
     EventScaling,
+    Factor,
     Knee,
+    Model,
     Noise,
     Prediction,
+    Shape,
 )
 from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 from gnomon.result import Interval

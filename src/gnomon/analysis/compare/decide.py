@@ -11,35 +11,29 @@ from numpy.typing import NDArray
 from gnomon.analysis.compare.result import (
     Drift,
     EventComparison,
+    Method,
     Outlier,
     Sample,
     Verdict,
 )
 from gnomon.analysis.stats.course import drift_p_values, outlier_p_values
 from gnomon.analysis.stats.distributions import t_quantile
-from gnomon.analysis.stats.guard import full_split, guarded
-from gnomon.analysis.stats.methods import Correction, Test
-from gnomon.analysis.stats.multiplicity import corrected
-from gnomon.analysis.stats.power import runs_needed
-from gnomon.analysis.stats.ratio import ratio_intervals
-from gnomon.analysis.stats.two_samples import run_test, welch
+from gnomon.analysis.stats.methods import Correction
+from gnomon.analysis.stats.two_samples import (
+    corrected,
+    full_split,
+    guarded,
+    ratio_intervals,
+    run_test,
+    runs_needed,
+    welch,
+)
 from gnomon.recording.contents import EventInfo
 from gnomon.result import Interval
 
 Array = NDArray[np.float64]
 
 EXACTLY = "differs exactly, no variation seen"
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """How to compare: the test, the correction, the level of alarms and of intervals."""
-
-    test: Test = Test.WELCH
-    correction: Correction = Correction.BH
-    alpha: float = 0.05
-    level: float = 0.95
-    seed: int = 0
 
 
 @dataclass(slots=True)

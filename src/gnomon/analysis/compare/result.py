@@ -29,6 +29,17 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Method:
+    """How to compare: the test, the correction, the level of alarms and of intervals."""
+
+    test: Test = Test.WELCH
+    correction: Correction = Correction.BH
+    alpha: float = 0.05
+    level: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """The values of an event in one of the two: mean, standard deviation, number of runs."""
 

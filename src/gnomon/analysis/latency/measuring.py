@@ -64,7 +64,7 @@ def latency(
     longer than `timeout` is stopped. What was interrupted goes on when the call is repeated;
     `resume` makes it an error that there is nothing to go on with.
     """
-    from gnomon.analysis.estimate.observe import as_target
+    from gnomon.sources.base import as_target
     from gnomon.sources.latency import StreamsLatency, find_facility
     from gnomon.sources.registry import source as chosen_source
     from gnomon.units import parse_duration, parse_seconds

@@ -13,8 +13,7 @@ from gnomon.measure.run import Stopper, event_infos
 from gnomon.measure.turns import steady, take_turns
 from gnomon.recording.contents import RunInfo, Sample
 from gnomon.sources.base import Rotates
-from gnomon.sources.data_source import UNKNOWN, decode
-from gnomon.sources.latency import threshold_of
+from gnomon.sources.latency import UNKNOWN, decode, threshold_of
 from gnomon.sources.sampling import CanSample
 from gnomon.units import utc_now
 

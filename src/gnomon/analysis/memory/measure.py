@@ -412,7 +412,6 @@ def _times(samples: Samples) -> Times:
 
 def _provenance() -> Provenance:
     from gnomon.sources.base import Thread
-    from gnomon.sources.host import Host
-    from gnomon.sources.origin import host_provenance
+    from gnomon.sources.host import Host, host_provenance
 
     return replace(host_provenance("host", Host(), Thread(0)), target="memory of this host")

@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon import _native, units
-from gnomon.analysis.phases.fit import EXACT_UP_TO, Problem, choices, problem, without
-from gnomon.analysis.phases.gate import LEVEL, p_value
+from gnomon.analysis.phases.partitions import (
+    EXACT_UP_TO,
+    LEVEL,
+    Problem,
+    choices,
+    p_value,
+    problem,
+    without,
+)
 from gnomon.analysis.phases.result import Break, Choice, PhaseFit, PhaseSeries, Shape
 from gnomon.errors import GnomonError, UsageError
 

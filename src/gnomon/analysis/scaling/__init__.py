@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.analysis.scaling.measuring import principal_components, scale, scale_table
-    from gnomon.analysis.scaling.modelling import scale_models
+    from gnomon.analysis.scaling.measuring import scale
+    from gnomon.analysis.scaling.modelling import (
+        principal_components,
+        scale_models,
+        scale_table,
+    )
     from gnomon.analysis.scaling.result import Components, EventScaling, Knee, Prediction, Scaling
 
 __all__ = [
@@ -31,9 +35,9 @@ __getattr__, __dir__ = lazy_names(
         "Knee": "result",
         "Prediction": "result",
         "Scaling": "result",
-        "principal_components": "measuring",
+        "principal_components": "modelling",
         "scale": "measuring",
         "scale_models": "modelling",
-        "scale_table": "measuring",
+        "scale_table": "modelling",
     },
 )

@@ -14,8 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.analysis.scaling.models import SMALLEST_POWER, Model, Shape
-from gnomon.analysis.scaling.result import Noise
+from gnomon.analysis.scaling.result import SMALLEST_POWER, Model, Noise, Shape
 
 Array = NDArray[np.float64]
 

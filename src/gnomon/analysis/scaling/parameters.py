@@ -38,7 +38,7 @@ def parse_place(text: str, names: Sequence[str]) -> tuple[float, ...]:
     given: dict[str, float] = {}
     for part in text.split(","):
         parameter = parse_parameter(part)
-        given[parameter.name] = number(parameter.values[0], parameter.name)
+        given[parameter.name] = read_number(parameter.values[0], parameter.name)
     for name in given:
         if name not in names:
             raise UsageError(f"'{name}' is no parameter: there is {' and '.join(names)}.")
@@ -48,7 +48,7 @@ def parse_place(text: str, names: Sequence[str]) -> tuple[float, ...]:
     return tuple(given[name] for name in names)
 
 
-def number(text: str, name: str) -> float:
+def read_number(text: str, name: str) -> float:
     """Return a value as a number."""
     try:
         value = float(text)
@@ -71,7 +71,7 @@ def check(parameters: Sequence[Parameter], words: Sequence[str] | None) -> None:
     for parameter in parameters:
         seen: dict[float, str] = {}
         for text in parameter.values:
-            value = number(text, parameter.name)
+            value = read_number(text, parameter.name)
             if value in seen:
                 raise UsageError(
                     f"{text} occurs twice among the values of {parameter.name}: "

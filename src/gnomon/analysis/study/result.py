@@ -12,7 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.events.tomlfile import suggestion
 
 if TYPE_CHECKING:
-    from gnomon.messaging.timeline import Timeline
+    from gnomon.messaging.result import Timeline
 
 Value = int | float | str | None
 """A number, a few words where no number says it, or nothing where nothing was published."""

@@ -8,8 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.survey.batches import Batch, FindSource, plan_batches, read_batches
-from gnomon.analysis.survey.subject import choose_events, choose_sources
+from gnomon.analysis.survey.batches import (
+    Batch,
+    FindSource,
+    choose_events,
+    choose_sources,
+    plan_batches,
+    read_batches,
+)
 from gnomon.errors import GnomonError, RecordingError, UsageError
 from gnomon.measure.campaign import Campaign, Plan, Task, Terms, in_rounds, warmups
 from gnomon.measure.identity import Identity, identify

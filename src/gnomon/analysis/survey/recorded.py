@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.survey.costs import shares
 from gnomon.analysis.survey.doubts import anchors_of, doubts
-from gnomon.analysis.survey.indicators import durations, indicators
+from gnomon.analysis.survey.indicators import Judged, durations, indicators, judge, shares
 from gnomon.analysis.survey.result import SurveyResult, SurveyRow, SurveySource
-from gnomon.analysis.survey.selection import Judged, judge
 from gnomon.recording.contents import ONE_RUN, Provenance, RunInfo, Status
 from gnomon.result import Interval
 from gnomon.sources.registry import capabilities, current_word, title

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 from gnomon.errors import UsageError
 from gnomon.events.event import Event, Request
 from gnomon.events.planner.bounds import Bound, make_problem, settle_anchors
-from gnomon.events.planner.pmu import Counter, Pmu, route
+from gnomon.events.planner.pmu import Counter, Need, Placed, Pmu, need_of, route, seat, watchdog_of
 from gnomon.events.planner.reasons import diagnose, join, modes_of, plural, remedies
-from gnomon.events.planner.seating import Need, Placed, need_of, seat, watchdog_of
 from gnomon.events.planner.solver import solve
 
 if TYPE_CHECKING:

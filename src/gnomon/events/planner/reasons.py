@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gnomon.events.planner.pmu import FIXED, GENERAL_MASK, Watchdog, indices
-from gnomon.events.planner.seating import (
+from gnomon.events.planner.pmu import (
+    FIXED,
+    GENERAL_MASK,
     LDLAT_MSR,
     Demand,
     Matching,
+    Watchdog,
     allot,
+    indices,
     need_of,
     seat,
     watchdog_of,
@@ -23,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gnomon.events.event import Request
-    from gnomon.events.planner.pmu import Pmu
-    from gnomon.events.planner.seating import Need
+    from gnomon.events.planner.pmu import Need, Pmu
 
 WATCHDOG_REMEDY = "switch the watchdog off (sysctl kernel.nmi_watchdog=0)"
 SMT_REMEDY = (

@@ -12,16 +12,21 @@ from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING
 
-from gnomon.events.planner.bounds import Bound, mixed_bound, together, total_bound
-from gnomon.events.planner.graphs import colour_edges, transport
-from gnomon.events.planner.pmu import FIXED, indices
-from gnomon.events.planner.seating import Placed, allot, seat
+from gnomon.events.planner.bounds import (
+    Bound,
+    colour_edges,
+    mixed_bound,
+    together,
+    total_bound,
+    transport,
+)
+from gnomon.events.planner.pmu import FIXED, Placed, allot, indices, seat
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from gnomon.events.planner.bounds import Problem
-    from gnomon.events.planner.seating import Demand, Need
+    from gnomon.events.planner.pmu import Demand, Need
 
 
 def solve(problem: Problem) -> tuple[list[list[Placed]], Bound]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.events.planner.pmu import FIXED
-from gnomon.events.planner.seating import Matching
+from gnomon.events.planner.pmu import FIXED, Matching
 from gnomon.machines.ledger import ALL_MODES, Mode
 from gnomon.machines.pmu.events import Pmu, PmuEvent, Unit
 

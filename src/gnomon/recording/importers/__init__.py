@@ -6,6 +6,7 @@ beginning of a text whether it may be that, and `parse` takes it in.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -46,11 +47,15 @@ class Importer(Protocol):
 
 
 def import_file(path: str | os.PathLike[str], format: str | None = None) -> ImportedData:  # noqa: A002
-    """Take in a file of another tool, of the named format or of the one that it looks like."""
-    path = Path(path)
+    """Take in a file of another tool, of the named format or of the one that it looks like.
+
+    A path of `-` is the standard input.
+    """
+    read_input = path == "-"
+    path = Path("the standard input" if read_input else path)
     if format is not None and format not in FORMATS:
         raise UsageError(f"unknown format '{format}': choose from {', '.join(FORMATS)}.")
-    text = _read(path)
+    text = _decoded(sys.stdin.buffer.read() if read_input else _content(path))
     for name in [format] if format else FORMATS:
         importer = _importer(name)
         if format or importer.sniff(text[:_SNIFFED]):
@@ -58,8 +63,9 @@ def import_file(path: str | os.PathLike[str], format: str | None = None) -> Impo
             if data.readings:
                 return data
     tried = f"as {format}" if format else f"in any of the formats {', '.join(FORMATS)}"
+    what = "the standard input" if read_input else f"'{path}'"
     raise RecordingError(
-        f"'{path}' holds no reading that could be understood {tried}: check that it is the "
+        f"{what} holds no reading that could be understood {tried}: check that it is the "
         "output of such a tool" + (" and of this format." if format else ".")
     )
 
@@ -68,11 +74,14 @@ def _importer(name: str) -> Importer:
     return cast("Importer", import_module(f"{__name__}.{FORMATS[name]}"))
 
 
-def _read(path: Path) -> str:
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise read_error(path, error) from None
+
+
+def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

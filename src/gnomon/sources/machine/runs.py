@@ -1,19 +1,23 @@
-"""What runs on a simulated machine while it is counted: a program, or a signal."""
+"""What runs on a simulated machine: programs, whose accesses can be seen, signals, and loads."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon import _native
 from gnomon.errors import UsageError
 from gnomon.events.event import Scope
 from gnomon.machines.execution import Execution, LatencyWatch
 from gnomon.machines.ledger import ALL_MODES
+from gnomon.machines.loads import FAST, SLOW, LoadRun
 from gnomon.machines.pmu.events import absent, evaluate, recipe
 from gnomon.machines.program import Observed
 from gnomon.sources.simulated.run import Run
+from gnomon.sources.simulated.simulator import Seen
+from gnomon.units import parse_count, parse_duration
 
 if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions, Watch
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from gnomon.machines.program import Program
     from gnomon.machines.signals import SignalRun
     from gnomon.machines.tracing import TracedProgram
+    from gnomon.sources.machine.targets import Bench
     from gnomon.sources.sampling import MappedFile
 
 _NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted
@@ -278,3 +283,88 @@ class SignalledRun(Run):
             for i, (event, cpu) in enumerate(self.signal.series)
             if event == programmed.event.name
         }
+
+
+_RATE = 1e6
+_PHASES = {"slow": SLOW, "fast": FAST}
+_DURATION_NS = 10 * 10**9
+
+
+class LoadsRun(Run):
+    """Loads of known latencies in place of a program."""
+
+    def __init__(self, loads: LoadRun) -> None:
+        self.loads = loads
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time since the start."""
+        return self.loads.now_ns
+
+    def begin(self) -> None:
+        """Nothing has to be built."""
+
+    def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
+        """Go on to a moment; tell whether the process has ended."""
+        if self.exit_status is None and self.loads.advance(until_ns, seconds=seconds):
+            self.exit_status = 0
+        return self.exit_status is not None
+
+    def refusal(self, programmed: Programmed) -> str:
+        """Return why an event cannot be counted in this run, empty when it can."""
+        if not programmed.event.latency:
+            return "the signal 'loads' has nothing but loads above a latency"
+        if programmed.modes != ALL_MODES:
+            return "a signal does not tell privilege levels apart"
+        return ""
+
+    def look(self, programmed: Programmed) -> Mapping[str, int]:
+        """Return how many loads took at least as long as the threshold so far."""
+        return {"process": self.loads.at_least(programmed.event.threshold or 0)}
+
+
+def loads_run(bench: Bench, words: Sequence[str]) -> LoadsRun:
+    """Return the process that words such as `rate=1M phases=slow duration=10s` ask for."""
+    rate, phase, duration = _RATE, SLOW, _DURATION_NS
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in ("rate", "phases", "duration"):
+            raise UsageError(
+                f"'{word}' means nothing to signal:loads: it takes rate=1M, phases=slow (fast, or "
+                "a time) and duration=10s."
+            )
+        if key == "rate":
+            rate = float(parse_count(value, "rate"))
+        elif key == "duration":
+            duration = parse_duration(value, "duration")
+        else:
+            known = _PHASES.get(value)
+            phase = parse_duration(value, "phases") / 1e9 if known is None else known
+    return LoadsRun(LoadRun(rate, phase, duration, bench.seed))
+
+
+_PIECE_SECONDS = 0.05
+
+
+class Accesses:
+    """Pieces of a run with what a monitor saw meanwhile; to be iterated over once."""
+
+    def __init__(self, run: Run, *, local: bool) -> None:
+        self._run = run
+        self._local = local
+        self.exit_status: int | None = None
+        self.warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Seen]:
+        with self._run as run:
+            if not isinstance(run, ExecutionRun):
+                raise UsageError("a signal accesses no memory: name a workload or a program.")
+            monitor = _native.StreamMonitor(self._local)
+            run.begin()
+            run.execution.memory.watch_remote(monitor)
+            ended = False
+            while not ended:
+                ended = run.advance(seconds=_PIECE_SECONDS)
+                yield Seen(monitor.take(), run.execution.now_ns)
+            self.exit_status = run.exit_status
+            self.warnings = run.warnings

@@ -19,8 +19,8 @@ from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine import SOURCE
 from gnomon.sources.machine.targets import Bench, prepare, run_program
+from gnomon.sources.simulated.admission import find_event
 from gnomon.sources.simulated.counting import SimulatedCounting
-from gnomon.sources.simulated.naming import find_event
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
     from gnomon.sources.latency import Facility
-    from gnomon.sources.machine.accesses import Accesses
     from gnomon.sources.machine.rotation import MachineRotation
+    from gnomon.sources.machine.runs import Accesses
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
 
@@ -184,7 +184,7 @@ class MachineSource:
         self, command: Command, *, local: bool = False, options: RunOptions | None = None
     ) -> Accesses:
         """Run a command and see its accesses that another node answers; with `local`, all."""
-        from gnomon.sources.machine.accesses import Accesses
+        from gnomon.sources.machine.runs import Accesses
 
         bench = Bench(self.machine, self.pmu, self.seed, options)
         return Accesses(prepare(bench, command), local=local)

@@ -73,7 +73,7 @@ def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:
     from gnomon.sources.machine.runs import SignalledRun
 
     if name == LOADS:
-        from gnomon.sources.machine.loads import loads_run
+        from gnomon.sources.machine.runs import loads_run
 
         return loads_run(bench, words)
 

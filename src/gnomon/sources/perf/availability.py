@@ -1,18 +1,30 @@
-"""Trying events out: an event is available once it was opened and counted known work."""
+"""Trying out what can be counted here: events that count known work, and how many at a time."""
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gnomon import _native
-from gnomon.events.event import Event, Kind, Request
+from gnomon.events.encoding import event_spec, separates_levels
+from gnomon.events.event import Constraint, Event, Kind, Modifiers, Request
+from gnomon.events.kernel import raw_event
+from gnomon.events.sysfs import Pmu
 from gnomon.sources.base import Availability, Verdict
-from gnomon.sources.event_spec import event_spec, separates_levels
 from gnomon.sources.host import Host
-from gnomon.sources.perf.reasons import explain
+from gnomon.sources.perf.opening import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gnomon.events import planner
+    from gnomon.events.catalogue import HostCatalogue
+    from gnomon.sources.abilities import CounterUnit
+    from gnomon.sources.perf.source import PerfSource
 
 _ITERATIONS = 100_000
 _PAGES = 64
@@ -164,3 +176,104 @@ def _judge(event: Event, enabled: int, running: int, value: int, host: Host) -> 
     return Availability(
         event, Verdict.OPENS, "it opens; the test had nothing that triggers it", value=value
     )
+
+
+_MOST = 64
+_USER = Modifiers(kernel=False, hypervisor=False)
+
+
+def _request(pmu: Pmu) -> Request | None:
+    """Return an event that this PMU certainly has: its cycles."""
+    names = pmu.event_names()
+    for name in ("cpu-cycles", "cpu_cycles", "cycles"):
+        if name in names:
+            return Request(pmu.named_event(name), _USER)
+    return Request(raw_event("cycles", 0, 0), _USER)
+
+
+def _ordinary(pmu: Pmu) -> Request | None:
+    """Return an event that no counter is set aside for: cycles and instructions often have one."""
+    names = pmu.event_names()
+    for name in ("branch-instructions", "br_retired", "br_pred", "inst_retired", "instructions"):
+        if name in names:
+            return Request(pmu.named_event(name), _USER)
+    return None
+
+
+def count_counters(pmu: Pmu, request: Request | None = None) -> int | None:
+    """Return how many events fit on the PMU at once; None when not even one can be opened.
+
+    The kernel refuses a group that could never be on the counters together, so the
+    largest group that opens tells the number of counters, fixed ones included. ARM's
+    driver leaves a leader that is off out of account unless an exec may start it.
+    """
+    request = request or _request(pmu)
+    if request is None:
+        return None
+    largest = 0
+    for size in range(1, _MOST + 1):
+        try:
+            _native.Group([event_spec(request, enable_on_exec=True)] * size, 0, -1).close()
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOSPC, errno.EAGAIN) and largest:
+                break
+            return largest or None
+        largest = size
+    return largest
+
+
+def planner_units(source: PerfSource) -> tuple[planner.Pmu, ...]:
+    """Return this host's core units for the planner, with as many counters as were found."""
+    from gnomon.events import planner
+
+    units = []
+    for pmu in source.catalogue.core_pmus:
+        total = count_counters(pmu)
+        if total is None:
+            continue
+        ordinary = _ordinary(pmu)
+        general = count_counters(pmu, ordinary) if ordinary is not None else None
+        general = total if general is None else min(general, total)
+        units.append(planner.Pmu(pmu.name, general, fixed=1 if total > general else 0, cycles=0))
+    # Without a PMU there are no counters that events could fit on.
+    return tuple(units) or (planner.Pmu("cpu", 0),)
+
+
+def seated(event: Event) -> Event:
+    """Return an event of this host with the counter that is set aside for it, for the planner."""
+    cycles = event.kind is Kind.HARDWARE and event.encoding and event.encoding.config == 0
+    return replace(event, constraint=Constraint(fixed=0)) if cycles else event
+
+
+def reads_in_user_space(pmu: Pmu, host: Host) -> bool:
+    """Whether the kernel lets a program read this PMU's counters without a system call."""
+    request = _request(pmu)
+    if request is None:
+        return False
+    spec = event_spec(request)
+    if "rdpmc" in pmu.format:  # on ARM an event has to ask for it, and a setting to allow it
+        spec.config1 |= pmu.encode("rdpmc").config1
+        if not host.user_access:
+            return False
+    try:
+        group = _native.Group([spec], 0, -1)
+    except OSError:
+        return False
+    try:
+        return group.map_user_pages()
+    finally:
+        group.close()
+
+
+def units(catalogue: HostCatalogue, host: Host) -> Iterator[CounterUnit]:
+    """Yield the units of a host that count, those in the cores first."""
+    from gnomon.sources.abilities import CounterUnit
+
+    cores = [pmu.name for pmu in catalogue.core_pmus]
+    for pmu in (*catalogue.core_pmus, *catalogue.pmus.values()):
+        of_cores = pmu in catalogue.core_pmus
+        if of_cores or pmu.name not in cores:
+            counters = count_counters(pmu) if of_cores else None
+            reads = counters is not None and reads_in_user_space(pmu, host)
+            names = pmu.event_names()
+            yield CounterUnit(pmu.name, of_cores, counters, reads, len(names), pmu.cpus)

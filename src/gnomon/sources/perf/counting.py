@@ -17,14 +17,12 @@ from gnomon.errors import (
     StateError,
     UsageError,
 )
+from gnomon.events.encoding import event_spec, separates_levels
 from gnomon.events.event import Group, Kind, Request
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
-from gnomon.sources.event_spec import event_spec, separates_levels
-from gnomon.sources.host import Host
-from gnomon.sources.launch import Subject
-from gnomon.sources.perf.places import Place, places
-from gnomon.sources.perf.reasons import Reason, explain
+from gnomon.sources.host import Host, Subject
+from gnomon.sources.perf.opening import Place, Reason, explain, places
 
 UNREADABLE = 2**64 - 1
 _NAP = 0.2  # seconds between looks at what an interval recording has gathered

@@ -17,7 +17,7 @@ from gnomon.sources.perf.counting import PerfCounting, Slot
 if TYPE_CHECKING:
     from gnomon import _native
     from gnomon.sources.host import Host
-    from gnomon.sources.perf.places import Place
+    from gnomon.sources.perf.opening import Place
 
 _ALWAYS = -1
 _FINE = 0.002  # seconds before a moment in which a wait is too coarse

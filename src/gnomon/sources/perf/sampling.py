@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError, StateError, UsageError
+from gnomon.events.encoding import event_spec, separates_levels
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Closing, Command, Cpus, Process, Target, Thread
-from gnomon.sources.event_spec import event_spec, separates_levels
-from gnomon.sources.host import Host
-from gnomon.sources.launch import Subject
-from gnomon.sources.perf.places import checked_cpus, tasks
-from gnomon.sources.perf.reasons import explain
+from gnomon.sources.host import Host, Subject
+from gnomon.sources.perf.opening import checked_cpus, explain, tasks
 from gnomon.sources.sampling import MappedFile, Place, SampleBatch, Sampling
 
 _CODES = {"event": "I", "pid": "I", "tid": "I", "cpu": "I"}

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.events.catalogue import HostCatalogue
+from gnomon.events.encoding import separates_levels
 from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.events.sysfs import DEVICES
 from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Target
-from gnomon.sources.event_spec import separates_levels
-from gnomon.sources.host import Host
-from gnomon.sources.origin import host_provenance
+from gnomon.sources.host import Host, host_provenance
 from gnomon.sources.perf import SOURCE
 from gnomon.sources.perf.counting import PerfCounting
 
@@ -87,14 +86,14 @@ class PerfSource:
 
     def units(self) -> Iterator[CounterUnit]:
         """Yield the PMUs that the kernel drives, those in the cores first."""
-        from gnomon.sources.perf.counters import units
+        from gnomon.sources.perf.availability import units
 
         return units(self.catalogue, self.host)
 
     def explain_fit(self, requests: Sequence[Request]) -> Fit:
         """Return whether these fit on this host's counters together."""
         from gnomon.events.planner import explain_fit
-        from gnomon.sources.perf.counters import planner_units, seated
+        from gnomon.sources.perf.availability import planner_units, seated
 
         wanted = [replace(request, event=seated(request.event)) for request in requests]
         return explain_fit(wanted, *planner_units(self))
@@ -108,7 +107,7 @@ class PerfSource:
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
         """Return in how few runs all of these can be counted on this host's counters."""
         from gnomon.events.planner import plan
-        from gnomon.sources.perf.counters import planner_units, seated
+        from gnomon.sources.perf.availability import planner_units, seated
 
         wanted = [replace(request, event=seated(request.event)) for request in requests]
         return plan(wanted, *planner_units(self), anchors=anchors)

@@ -1,4 +1,7 @@
-"""Listening to a probe on another host: it may go away and come back, and nothing counts twice."""
+"""A probe on another host as a source: it sends how long loads take, and counts nothing else.
+
+The probe may go away and come back, and nothing counts twice.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gnomon.errors import GnomonError, NotPermittedError, UsageError
-from gnomon.sources.remote.probe import (
+from gnomon.sources.remote import SOURCE
+from gnomon.sources.remote.channel import (
     PORT,
     VERSION,
     Channel,
@@ -21,6 +25,9 @@ from gnomon.sources.remote.probe import (
     read_token,
     session_keys,
 )
+
+if TYPE_CHECKING:
+    from gnomon.events.event import Event, Request
 
 PATIENCE = 30.0
 """Seconds for which a probe that went away is waited for."""
@@ -188,3 +195,35 @@ def viewer_token(file: str | None) -> bytes:
         return read_token(file)
     except ProbeError as error:
         raise UsageError(str(error)) from None
+
+
+class ProbeSource:
+    """A probe by its address, `HOST` or `HOST:PORT`; it is called when it is listened to."""
+
+    capabilities = SOURCE.capabilities
+
+    def __init__(self, address: str) -> None:
+        self.name = f"{SOURCE.name}:{address}"
+        self._address = address
+
+    def stream(
+        self, edges: Sequence[int], slice_ns: int, *, seed: int = 1, token_file: str | None = None
+    ) -> Viewer:
+        """Return a stream of the loads above each edge; without a file the token is looked up."""
+        address = parse_address(self._address)
+        return Viewer(address, viewer_token(token_file), edges, slice_ns, seed)
+
+    def events(self) -> Iterator[Event]:
+        """Yield nothing: a probe has thresholds, not events to choose from."""
+        return iter(())
+
+    def anchors(self) -> tuple[Request, ...]:
+        """Return nothing: there are no runs."""
+        return ()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise UsageError(
+            f"{self.name} sends how long loads take and counts nothing else: use `gnomon latency`."
+        )
+
+    resolve = availability = default_events = plan = open = provenance = _refuse

@@ -1,17 +1,23 @@
-"""Valgrind's cachegrind: the command line that starts it, and the files that it leaves.
+"""Valgrind's cachegrind: its events, the command line that starts it, and the files that it leaves.
 
 Every process leaves a log when it begins and its counts when it ends, each in a file that
-ends with its number.
+ends with its number. `try_out` finds out whether the one that is installed can be used.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from gnomon.errors import UsageError
+from gnomon.events.event import Event, Kind
+from gnomon.sources.valgrind import SOURCE
 
 _SHAPE = re.compile(r"desc: (I1|D1|LL) cache:\s*(\d+) B, (\d+) B, (?:(\d+)-way|direct-mapped)")
 # Only a program that was started has its valgrind read symbols of its own; after a fork
@@ -171,3 +177,152 @@ def read_shapes(path: Path) -> dict[str, Shape]:
         found[1]: Shape(int(found[2]), int(found[4] or 1), int(found[3]))
         for found in _SHAPE.finditer(path.read_text(errors="replace"))
     }
+
+
+PREFIX = SOURCE.capabilities.event_prefix
+CACHE_EVENTS = frozenset({"I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw"})
+BRANCH_EVENTS = frozenset({"Bc", "Bcm", "Bi", "Bim"})
+
+_USER = "user space only: what the kernel does for the program is not seen"
+_EXEC = "what a process did before it replaced itself by another program is lost"
+_CACHE = "misses of a simulated cache without prefetching, not of this machine's own"
+_PREDICTOR = "mispredictions of a simulated predictor, not of this machine's own"
+_MODIFY = "an instruction that changes a place in memory counts as a read of it alone"
+
+
+def _event(name: str, description: str, *more_caveats: str, aliases: tuple[str, ...] = ()) -> Event:
+    # The aliases are spellings of the same thing, never a claim to be what a PMU counts:
+    # without the prefix, only valgrind's own name is understood.
+    return Event(
+        PREFIX + name,
+        description,
+        Kind.VALGRIND,
+        aliases=(*(PREFIX + alias for alias in aliases), name),
+        caveats=(*more_caveats, _USER, _EXEC),
+    )
+
+
+EVENTS = (
+    _event("Ir", "instructions executed in user space, exact", aliases=("instructions",)),
+    _event(
+        "I1mr",
+        "instruction fetches that miss the simulated L1 instruction cache",
+        _CACHE,
+        aliases=("L1-icache-load-misses",),
+    ),
+    _event("ILmr", "instruction fetches that miss the simulated last-level cache", _CACHE),
+    _event("Dr", "reads of data, exact", aliases=("L1-dcache-loads",)),
+    _event(
+        "D1mr",
+        "reads of data that miss the simulated L1 data cache",
+        _CACHE,
+        aliases=("L1-dcache-load-misses",),
+    ),
+    _event(
+        "DLmr",
+        "reads of data that miss the simulated last-level cache",
+        _CACHE,
+        aliases=("LLC-load-misses",),
+    ),
+    _event("Dw", "writes of data, exact", _MODIFY),
+    _event("D1mw", "writes of data that miss the simulated L1 data cache", _CACHE, _MODIFY),
+    _event("DLmw", "writes of data that miss the simulated last-level cache", _CACHE, _MODIFY),
+    _event("Bc", "conditional branches executed, exact", aliases=("conditional-branches",)),
+    _event("Bcm", "conditional branches that the simulated predictor gets wrong", _PREDICTOR),
+    _event("Bi", "indirect branches executed, exact", aliases=("indirect-branches",)),
+    _event("Bim", "indirect branches whose target the simulated predictor misses", _PREDICTOR),
+)
+
+
+def own_name(event: Event) -> str:
+    """Return what valgrind's files call an event."""
+    return event.name.removeprefix(PREFIX)
+
+
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+_PATIENCE = 60  # seconds; the program takes a fraction of one
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A valgrind, or why there is none to use.
+
+    `launcher` is its path, with the options that its version needs to count exactly;
+    `counted` is what the small program counted, by valgrind's names for events, and
+    `caches` are the shapes of the caches that were simulated for it.
+    """
+
+    version: str = ""
+    launcher: tuple[str, ...] = ()
+    reason: str = ""
+    remedy: str = ""
+    counted: dict[str, int] = field(default_factory=dict)
+    caches: dict[str, Shape] = field(default_factory=dict)
+
+    @property
+    def works(self) -> bool:
+        """Whether programs can be counted with it."""
+        return not self.reason
+
+    @property
+    def text(self) -> str:
+        """The version and the simulated caches in one line."""
+        shapes = ", ".join(f"{name} {shape.text}" for name, shape in self.caches.items())
+        return f"{self.version} with {shapes}" if shapes else self.version
+
+
+def installed() -> str:
+    """Return the path of valgrind, empty when it is not installed."""
+    return shutil.which("valgrind") or ""
+
+
+@cache
+def try_out(path: str, simulation: Simulation) -> Installation:
+    """Run a program that does nothing under a valgrind, and see whether it was counted."""
+    if not path:
+        return Installation(
+            reason="valgrind is not installed",
+            remedy="install valgrind (Debian, Fedora and others: package valgrind)",
+        )
+    try:
+        return _try_out(path, simulation)
+    except (OSError, subprocess.SubprocessError) as error:
+        return _useless(str(error))
+
+
+def _try_out(path: str, simulation: Simulation) -> Installation:
+    version = subprocess.run(
+        [path, "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=True
+    ).stdout.strip()
+    launcher = _launcher(path, version)
+    with tempfile.TemporaryDirectory(prefix="gnomon-valgrind-") as name:
+        folder = Path(name)
+        done = subprocess.run(
+            command_line(launcher, folder, simulation, ("true",)),
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        found = [process for process in processes(folder) if process.counts]
+        if done.returncode or len(found) != 1 or found[0].counts is None:
+            return _useless(" ".join(done.stderr.split()) or f"exit code {done.returncode}")
+        caches = read_shapes(folder / f"counts.{found[0].pid}")
+        return Installation(
+            version.replace("-", " "), launcher, counted=found[0].counts, caches=caches
+        )
+
+
+def _launcher(path: str, version: str) -> tuple[str, ...]:
+    # Translating beyond a branch makes of two branches one: a loop of two instructions has
+    # only half of its branches counted then. Before 3.17 this was never done.
+    found = _VERSION.search(version)
+    chases = found is not None and (int(found[1]), int(found[2])) >= (3, 17)
+    return (path, "--vex-guest-chase=no") if chases else (path,)
+
+
+def _useless(why: str) -> Installation:
+    return Installation(
+        reason=f"valgrind cannot run even a program that does nothing: {why}",
+        remedy="run `valgrind --tool=cachegrind true` to see what is wrong",
+    )

@@ -10,13 +10,18 @@ from gnomon.events.names import NameIndex
 from gnomon.events.planner import Plan, plan_together
 from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
-from gnomon.sources.host import Host
-from gnomon.sources.origin import host_provenance
+from gnomon.sources.host import Host, host_provenance
 from gnomon.sources.valgrind import SOURCE
-from gnomon.sources.valgrind.cachegrind import Shape, Simulation
+from gnomon.sources.valgrind.cachegrind import (
+    EVENTS,
+    Installation,
+    Shape,
+    Simulation,
+    installed,
+    own_name,
+    try_out,
+)
 from gnomon.sources.valgrind.counting import ValgrindCounting, why_refused
-from gnomon.sources.valgrind.events import EVENTS, own_name
-from gnomon.sources.valgrind.installation import Installation, installed, try_out
 
 _DEFAULT = ("Ir", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm")
 

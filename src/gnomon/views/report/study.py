@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.study.result import Bars, Curves, Findings, Picture, Scene, Surface, Verdict
-from gnomon.views.messages import timeline_svg
+from gnomon.views.html.charts import figure as chart_of
 from gnomon.views.report.charts import draw_bars, draw_curves
 from gnomon.views.report.page import Cell, DataTable, Figure, Page, Section
 from gnomon.views.study import value_text
+from gnomon.views.timelines import drawing
 
 if TYPE_CHECKING:
     from bokeh.model import Model
@@ -46,7 +47,7 @@ def _figure(picture: Picture) -> Figure:
         case Bars():
             return Figure(caption, partial(draw_bars, picture))
         case Scene():
-            return Figure(caption, svg=timeline_svg(picture.timeline))
+            return Figure(caption, svg=chart_of(drawing(picture.timeline)))
 
 
 def _table(findings: Findings, experiment: str) -> DataTable:

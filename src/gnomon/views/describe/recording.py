@@ -1,0 +1,84 @@
+"""How a recording looks: where it comes from, its totals, and their course over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gnomon import units
+from gnomon.views import blocks as b
+from gnomon.views.counts import headline, per_second, totals
+
+if TYPE_CHECKING:
+    from gnomon.analysis.recorded.result import RecordingResult
+
+_CURVES = 6
+_FEWEST = 3  # slices that are worth a curve
+_FAILED = 5
+
+
+def describe(result: RecordingResult) -> Iterator[b.Block]:
+    """Yield what there is to see of a recording, from the result alone."""
+    incomplete = () if result.complete else ("incomplete: cut short, or still being written",)
+    yield headline(result.provenance, result.duration, len(result.runs), *incomplete)
+    yield b.Facts(tuple(_facts(result)))
+    yield from totals(result.totals, result.duration, result.events, per_scope=result.per_scope)
+    if result.course.series:
+        yield b.Section("Course over time")
+        yield _series(result)
+    if result.slices >= _FEWEST and any(s.peak for s in result.course.series.values()):
+        yield _curves(result)
+
+
+def _facts(result: RecordingResult) -> Iterator[tuple[str, b.Cell | b.Value]]:
+    origin = result.provenance
+    failed = [run for run in result.runs if run.exit_status]
+    yield "recorded", origin.created
+    yield "kernel", origin.kernel
+    yield "imported", origin.imported_from
+    yield "interval", b.Cell(origin.interval, "ns") if origin.interval else ""
+    yield "settings", " ".join(f"{key}={value}" for key, value in origin.environment.items())
+    exits = [f"run {run.run}: exit {run.exit_status}" for run in failed[:_FAILED]]
+    more = [f"and {len(failed) - _FAILED} more"] if len(failed) > _FAILED else []
+    yield "failed", ", ".join((*exits, *more))
+
+
+def _series(result: RecordingResult) -> b.Table:
+    unit_of = {info.name: info.unit for info in result.events}
+    return b.Table.of(
+        result.course.series.items(),
+        (
+            b.Column("event", lambda each: each[0]),
+            b.Column("over time", lambda each: b.Cell(course=each[1].rates), drop=1),
+            b.Column("mean", lambda each: per_second(each[1].mean, unit_of.get(each[0], ""))),
+            b.Column("max", lambda each: per_second(each[1].peak, unit_of.get(each[0], ""))),
+        ),
+        caption=f"{result.slices:,} slices over {units.number(result.course.span, 'ns')}",
+        name="course",
+    )
+
+
+def _curves(result: RecordingResult) -> b.Chart:
+    """Return the rates of events as curves, each relative to its own peak."""
+    course = result.course
+    varied = [(name, series) for name, series in course.series.items() if series.peak]
+    unit_of = {info.name: info.unit for info in result.events}
+    more = f" The first {_CURVES} of {len(varied)} events." if len(varied) > _CURVES else ""
+    return b.Chart(
+        f"Events per second, each relative to its own peak.{more}",
+        b.Axis("time", "ns", zero=True),
+        b.Axis("of its peak", "%", zero=True),
+        tuple(
+            b.Layer(
+                b.Kind.LINE,
+                course.ends,
+                tuple(None if rate is None else rate / series.peak for rate in series.rates),
+                name,
+                hover=(
+                    ("rate", tuple(per_second(r, unit_of.get(name, "")) for r in series.rates)),
+                ),
+            )
+            for name, series in varied[:_CURVES]
+            if series.peak
+        ),
+    )
