@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TextIO, cast
@@ -215,11 +215,9 @@ def _report(error: GnomonError, arguments: list[str]) -> int:
         from gnomon.views.envelope import envelope
 
         print(envelope(own[0], None, error=str(error)))
-    from gnomon.views.terminal import Screen
+    from gnomon.views.show import say
 
-    clean = Screen().clean
-    for line in f"gnomon: {error}".split("\n"):
-        print(clean(line), file=sys.stderr)
+    say(f"gnomon: {error}", sys.stderr)
     return error.exit_code
 
 
@@ -249,29 +247,21 @@ def drop_output() -> None:
 
 
 class _Lasting:
-    """A stream like another one that never fails to write; it keeps the first failure."""
+    """A stream like another one that never fails; it keeps the first failure."""
 
     def __init__(self, stream: TextIO) -> None:
         self.failure: OSError | None = None
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        self._try(lambda: self._stream.write(text))
-        return len(text)
-
-    def flush(self) -> None:
-        self._try(self._stream.flush)
-
-    def writelines(self, lines: Iterator[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def _try(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except OSError as error:
-            self.failure = self.failure or error
-            drop_output()
-
     def __getattr__(self, name: str) -> Any:  # Any: whatever the stream has
-        return getattr(self._stream, name)
+        found = getattr(self._stream, name)
+
+        def tried(*given: object) -> Any:
+            try:
+                return found(*given)
+            except OSError as error:
+                self.failure = self.failure or error
+                drop_output()
+                return None
+
+        return tried if callable(found) else found

@@ -18,8 +18,7 @@ from gnomon import units
 from gnomon.errors import GnomonError
 from gnomon.stress.nodes import Channel
 from gnomon.views import blocks as b
-from gnomon.views.terminal import Screen, lines
-from gnomon.views.terminal.tables import ROWS_BELOW
+from gnomon.views.terminal import ROWS_BELOW, Screen, lines
 
 if TYPE_CHECKING:
     from gnomon.analysis.links.loader import Loader

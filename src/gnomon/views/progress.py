@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gnomon.views.terminal import Screen
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -49,7 +51,7 @@ def steps_bar(what: str) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
         task = progress.add_task(what, total=None, now="")
         yield lambda done, total, now="": progress.update(
-            task, completed=done, total=total, now=now
+            task, completed=done, total=total, now=Screen().clean(now)
         )
 
 
@@ -63,10 +65,12 @@ class CampaignBar:
     def __call__(self, done: int, total: int, left: float | None, label: str) -> None:
         """Show how many runs are done, the seconds that the rest takes, and what runs now."""
         text = "" if left is None else f"{int(left) // 60}:{int(left) % 60:02d} left"
-        self._progress.update(self._task, completed=done, total=total, left=text, label=label)
+        clean = Screen().clean(label)
+        self._progress.update(self._task, completed=done, total=total, left=text, label=clean)
 
     def note(self, text: str) -> None:
         """Write a line above the bar."""
+        text = Screen().clean(text)
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -254,6 +254,8 @@ def prepare(bench: Bench, target: Target) -> Run:
         )
     if not target.argv or not target.argv[0]:
         raise CommandError("there is no command to run: name a workload or a program.")
+    if target.input:
+        raise UsageError("a simulated machine reads no standard input: omit --input.")
     kind, colon, name = target.argv[0].partition(":")
     if colon and kind == "workload":
         return _workload(bench, target)

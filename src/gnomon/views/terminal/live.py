@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TextIO
 
 from gnomon.views.blocks import Block
@@ -25,7 +27,7 @@ class Redrawn:
         self._colour = colour
         self._whole = whole
         self._widths: dict[str, int] = {}
-        self._columns = 0
+        self._size: os.terminal_size | None = None
         self.shown: list[str] = []
 
     def __enter__(self) -> Redrawn:
@@ -37,17 +39,19 @@ class Redrawn:
         self._stream.flush()
 
     def draw(self, blocks: Iterable[Block]) -> None:
-        """Draw blocks in place of those before; what the screen has no rows for is left out."""
-        from dataclasses import replace
-
-        screen = screen_of(self._stream, colour=self._colour, live=True)
-        if screen.columns != self._columns:
-            self._columns = screen.columns or 0
-            self._widths.clear()
-        screen = replace(screen, widths=self._widths)
-        rows = max(shutil.get_terminal_size().lines - 1, 1)
+        """Draw blocks in place of those before; what the screen has no rows for is counted."""
+        size = shutil.get_terminal_size()
         back = "\x1b[H" if self._whole else f"\x1b[{len(self.shown)}A\r" if self.shown else ""
-        self.shown = list(lines(blocks, screen))[:rows]
+        if self._size not in (None, size):
+            # Lines that were drawn before have been wrapped, nobody knows where: begin anew.
+            back = "\x1b[2J\x1b[H"
+            self._widths.clear()
+        self._size = size
+        screen = replace(screen_of(self._stream, colour=self._colour), widths=self._widths)
+        made, rows = list(lines(blocks, screen)), max(size.lines - 1, 1)
+        self.shown = made[:rows]
+        if len(made) > rows > 1:
+            self.shown[-1] = screen.clean(f"… {len(made) - rows + 1} more lines")
         drawn = "".join(f"{line}\x1b[K\n" for line in self.shown)
         self._stream.write(f"{back}{drawn}\x1b[J")
         self._stream.flush()
