@@ -22,7 +22,7 @@ from benchmarks.harness.result import (
 )
 from benchmarks.harness.statistics import Summary, median_interval, paired_ratio, share
 from gnomon.analysis.latency import LatencyResult, latency
-from gnomon.machines.loads import FAST, SLOW
+from gnomon.machines.signals import FAST, SLOW
 from gnomon.sources.base import Command
 from gnomon.sources.machine.source import MachineSource
 from gnomon.sources.sampling import Sampling

@@ -19,9 +19,7 @@ from benchmarks.harness.result import Benchmark, Effort, Judged, Note, Result, R
 from benchmarks.harness.statistics import quartiles
 from benchmarks.harness.timing import Timed, in_turn, interleaved
 from gnomon import _native
-from gnomon.analysis.locality.counters import CounterSetup
-from gnomon.analysis.locality.model import Scheme
-from gnomon.analysis.locality.records import decode
+from gnomon.analysis.locality.counters import CounterSetup, Scheme, decode
 from gnomon.errors import GnomonError
 from gnomon.sources.page_tracking import PageTracking
 

@@ -27,7 +27,7 @@ from benchmarks.harness.statistics import paired_ratio, quartiles
 from benchmarks.harness.timing import interleaved
 from benchmarks.harness.tools import compiled
 from gnomon.analysis.messages import bench
-from gnomon.messaging.host import Phase, What, run_session
+from gnomon.messaging.sessions import Phase, What, run_session
 
 _KINDS = {"pipe": "pipe", "unix-stream": "unix", "tcp": "tcp", "signal": "signal"}
 _ORDER = ("poll-pause", "futex", "unix-stream", "tcp")  # polling, futex-class, sockets, TCP

@@ -28,21 +28,25 @@ def test_the_public_names_are_these() -> None:
         "compare",
         "convert",
         "count",
-        "diagnose",
+        "doctor",
         "estimate",
+        "events",
         "lab",
         "latency",
         "latency_of",
         "links",
         "locality",
         "memory",
+        "messages",
         "phases",
         "profile",
         "region",
+        "regions",
         "report",
         "scale",
         "scale_models",
         "show",
+        "sim",
         "source",
         "survey",
     ]
@@ -63,6 +67,14 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 def test_a_name_that_was_replaced_tells_the_new_one() -> None:
     with pytest.raises(AttributeError, match=r"gnomon\.source\('host'\)"):
         _ = gnomon.PerfSource
+    with pytest.raises(AttributeError, match=r"gnomon\.doctor\(\)"):
+        _ = gnomon.diagnose
+
+
+def test_importing_a_package_does_not_hide_the_function_of_its_name() -> None:
+    importlib.import_module("gnomon.events.event")
+    assert callable(gnomon.events)
+    assert gnomon.sim.list("workloads").rows
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
@@ -72,6 +84,17 @@ def test_the_version_is_that_of_the_installed_package() -> None:
 def test_the_command_is_installed_under_its_name() -> None:
     [command] = metadata.entry_points(group="console_scripts", name="gnomon")
     assert command.value == "gnomon.cli:main"
+
+
+def test_the_module_is_the_command() -> None:
+    for words, said in (
+        (("sim", "list"), "ring-4"),
+        (("events", "page-faults"), "page faults"),
+        (("profile", "--help"), "usage: gnomon profile"),
+    ):
+        command = [sys.executable, "-m", "gnomon", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        assert said in done.stdout
 
 
 def test_importing_the_package_loads_nothing_else_of_it() -> None:
@@ -102,7 +125,7 @@ def test_the_types_are_part_of_the_package() -> None:
         "sources",
         "stress",
         *(f"analysis.{name}" for name in ("estimate", "latency", "links", "locality", "messages")),
-        *(f"analysis.{name}" for name in ("prediction", "raytracer", "study")),
+        "analysis.study",
     ],
 )
 def test_the_names_that_a_package_exports_can_be_had(package: str) -> None:

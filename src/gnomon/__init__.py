@@ -13,16 +13,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gnomon import lab as lab
+    from gnomon.analysis import messages
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
-    from gnomon.analysis.diagnosis import diagnose
+    from gnomon.analysis.doctor import doctor
     from gnomon.analysis.estimate import estimate
+    from gnomon.analysis.events import events
     from gnomon.analysis.latency import latency, latency_of
     from gnomon.analysis.links import links
     from gnomon.analysis.locality import locality
@@ -35,7 +38,9 @@ if TYPE_CHECKING:
     from gnomon.errors import GnomonError
     from gnomon.instrument.eventset import EventSet
     from gnomon.instrument.profile import PythonProfile, profile
+    from gnomon.instrument.region_report import regions
     from gnomon.instrument.regions import region
+    from gnomon.machines import sim
     from gnomon.recording import Recording, RecordingWriter
     from gnomon.recording.converting import convert
     from gnomon.sources.base import Command, Cpus, Process, Thread
@@ -57,17 +62,18 @@ _HOMES = {
     "compare": "gnomon.analysis.compare",
     "convert": "gnomon.recording.converting",
     "count": "gnomon.analysis.count",
-    "diagnose": "gnomon.analysis.diagnosis",
+    "doctor": "gnomon.analysis.doctor",
     "estimate": "gnomon.analysis.estimate",
+    "events": "gnomon.analysis.events",
     "links": "gnomon.analysis.links",
     "locality": "gnomon.analysis.locality",
-    "lab": "gnomon.lab",
     "latency": "gnomon.analysis.latency",
     "latency_of": "gnomon.analysis.latency",
     "memory": "gnomon.analysis.memory",
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
+    "regions": "gnomon.instrument.region_report",
     "report": "gnomon.analysis.recorded",
     "scale": "gnomon.analysis.scaling",
     "scale_models": "gnomon.analysis.scaling",
@@ -76,11 +82,18 @@ _HOMES = {
     "survey": "gnomon.analysis.survey",
 }
 
-# What functions were called before, and what does the same now.
-_GONE = {
+_RENAMED = {
     "PerfSource": "source('host')",
+    "diagnose": "doctor()",
     "observe": "estimate()",
     "state_of": "estimate(recording)",
+}
+
+# Commands of several words: their functions are those of a package, as in `gn.messages.bench`.
+_PACKAGES = {
+    "lab": "gnomon.lab",
+    "messages": "gnomon.analysis.messages",
+    "sim": "gnomon.machines.sim",
 }
 
 __all__ = [
@@ -98,21 +111,25 @@ __all__ = [
     "compare",
     "convert",
     "count",
-    "diagnose",
+    "doctor",
     "estimate",
+    "events",
     "lab",
     "latency",
     "latency_of",
     "links",
     "locality",
     "memory",
+    "messages",
     "phases",
     "profile",
     "region",
+    "regions",
     "report",
     "scale",
     "scale_models",
     "show",
+    "sim",
     "source",
     "survey",
 ]
@@ -138,15 +155,27 @@ def lazy_names(
 
 
 def __getattr__(name: str) -> Any:
-    if name in _GONE:
-        raise AttributeError(f"gnomon.{name}() is now gnomon.{_GONE[name]}")
+    if name in _RENAMED:
+        raise AttributeError(f"gnomon.{name}() is now gnomon.{_RENAMED[name]}")
+    if name in _PACKAGES:
+        return import_module(_PACKAGES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'gnomon' has no attribute '{name}'")
-    home = import_module(_HOMES[name])
-    value = home if _HOMES[name] == f"gnomon.{name}" else getattr(home, name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted((*__all__, "__version__"))
+
+
+class _Package(ModuleType):
+    """Keeps public names what they are: importing `gnomon.events` would hide the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

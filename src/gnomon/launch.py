@@ -18,13 +18,15 @@ from gnomon.errors import CommandError, GnomonError
 class Command:
     """A program to be run and counted from its first instruction, children included.
 
-    `stdout` is a descriptor that its standard output goes to instead of ours.
+    `stdout` is a descriptor that its standard output goes to instead of ours. `input` is a file
+    that its standard input is read from, instead of ours: from its beginning in every run.
     """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] | None = None
     directory: str = ""
     stdout: int | None = None
+    input: str = ""
 
 
 class Launch:
@@ -42,7 +44,7 @@ class Launch:
         self._pidfd = -1
         self._released = False
         self.exit_status: int | None = None
-        with _inheritable(kept):
+        with _inheritable(kept), _standard_input(command.input):
             self._child = _hold(command, same_addresses)
         self.pid = self._child.pid
         self._pidfd = watch(self.pid)
@@ -117,6 +119,29 @@ def _inheritable(descriptors: Sequence[int]) -> Iterator[None]:
     finally:
         for each in descriptors:
             os.set_inheritable(each, False)
+
+
+@contextmanager
+def _standard_input(path: str) -> Iterator[None]:
+    """Let a child that is forked meanwhile read a file."""
+    if not path:
+        yield
+        return
+    try:
+        given = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise CommandError(f"the input '{path}' cannot be read: {error.strerror}.") from None
+    try:
+        ours = os.dup(0)
+    except OSError:  # we have none ourselves
+        ours = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.dup2(given, 0)
+        yield
+    finally:
+        os.dup2(ours, 0)
+        os.close(ours)
+        os.close(given)
 
 
 def _hold(command: Command, same_addresses: bool) -> _native.Child:

@@ -39,19 +39,31 @@ LARGE = 4096
 """How many numbers an array may have to be written in full though a recording holds it."""
 
 KINDS: dict[str, str] = {
+    "advice": "gnomon.analysis.locality.result",
     "compare": "gnomon.analysis.compare.result",
     "count": "gnomon.analysis.count.result",
+    "doctor": "gnomon.analysis.doctor.result",
+    "events": "gnomon.analysis.events.result",
+    "events-fit": "gnomon.analysis.events.result",
     "estimate": "gnomon.analysis.estimate.result",
     "identification": "gnomon.analysis.estimate.result",
     "latency": "gnomon.analysis.latency.result",
+    "machine": "gnomon.machines.sim",
+    "machines": "gnomon.machines.sim",
     "memory": "gnomon.analysis.memory.result",
     "links": "gnomon.analysis.links.result",
     "links-experiment": "gnomon.analysis.links.result",
+    "locality": "gnomon.analysis.locality.result",
     "messages-bench": "gnomon.analysis.messages.result",
-    "messages-fit": "gnomon.analysis.prediction.result",
+    "messages-dirt": "gnomon.analysis.messages.raytracer.result",
+    "messages-fit": "gnomon.messaging.result",
     "messages-interference": "gnomon.analysis.messages.result",
-    "messages-prediction": "gnomon.analysis.prediction.result",
-    "messages-timeline": "gnomon.messaging.timeline",
+    "messages-prediction": "gnomon.messaging.result",
+    "messages-programs": "gnomon.messaging.result",
+    "messages-simulation": "gnomon.messaging.result",
+    "messages-timeline": "gnomon.messaging.result",
+    "profile": "gnomon.instrument.result",
+    "regions": "gnomon.instrument.result",
     "survey": "gnomon.analysis.survey.result",
     "phases": "gnomon.analysis.phases.result",
     "recording": "gnomon.analysis.recorded.result",
@@ -59,6 +71,7 @@ KINDS: dict[str, str] = {
     "scores": "gnomon.analysis.estimate.scoring.result",
     "studies": "gnomon.analysis.study.result",
     "study": "gnomon.analysis.study.result",
+    "workloads": "gnomon.machines.workloads.definition",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""
 

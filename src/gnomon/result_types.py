@@ -20,12 +20,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from gnomon.errors import ResultError
+from gnomon.errors import GnomonError, ResultError
 from gnomon.result import KINDS, Fetch, Interval, Reference, Result, derived_names, digest
 
 R = TypeVar("R", bound=Result)
 _SCALARS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-_JSON = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_JSON = {str: "string", int: "integer", float: ["number", "null"], bool: "boolean"}
+Schema = dict[str, Any]
 
 
 class MisfitError(Exception):
@@ -56,6 +57,17 @@ class _Context:
 
 Read = Callable[[Any, _Context], Any]
 """Turns content of JSON into a value of one type."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What values of a type are in JSON: how they are read, and what their schema is.
+
+    The schema of a dataclass is kept in the definitions that are given.
+    """
+
+    read: Read
+    schema: Callable[[Schema], Schema]
 
 
 # ---- results --------------------------------------------------------------------------------
@@ -101,7 +113,7 @@ def read_result(content: Any, wanted: type[R], fetch: Fetch | None = None) -> R:
         )
     context = _Context(fetch, {})
     try:
-        result = _object(cls)(content, context)
+        result = _object(cls).read(content, context)
     except MisfitError as misfit:
         raise ResultError(f"{misfit.sentence(kind)}.") from None
     if not isinstance(result, wanted):
@@ -134,27 +146,26 @@ def _with_losses(result: R, lost: Mapping[str, list[str]]) -> R:
 def class_of(kind: str) -> type[Result]:
     """Return the class of results of a kind, ours or a plugin's."""
     if kind in KINDS:
-        module = import_module(KINDS[kind])
+        home = import_module(KINDS[kind])
     else:
-        from importlib.metadata import entry_points
+        from gnomon import plugins
 
-        found = next(iter(entry_points(group="gnomon.results", name=kind)), None)
-        if found is None:
-            raise ResultError(f"'{kind}' is not a kind of result that this gnomon knows.")
         try:
-            module = import_module(found.module)
-        except Exception as error:
-            package = found.dist.name if found.dist is not None else found.module
+            home = plugins.load("results", kind, "kind of result")
+        except GnomonError as error:
+            raise ResultError(str(error)) from None
+        if home is None:
             raise ResultError(
-                f"'{kind}' is a result of the plugin {package}, which cannot be imported: {error}."
-            ) from error
-    for each in vars(module).values():
+                f"'{kind}' is not a kind of result that this gnomon knows: install the package "
+                "that made it."
+            )
+    for each in (home,) if isinstance(home, type) else vars(home).values():
         if isinstance(each, type) and issubclass(each, Result) and vars(each).get("kind") == kind:
             return each
-    raise ResultError(f"the module {module.__name__} has no result of kind '{kind}'.")
+    raise ResultError(f"{home.__name__} has no result of kind '{kind}'.")
 
 
-# ---- reading --------------------------------------------------------------------------------
+# ---- types ----------------------------------------------------------------------------------
 
 
 @cache
@@ -169,16 +180,16 @@ def hints_of(cls: type) -> dict[str, Any]:
 
 
 @cache
-def _reader(hint: Any) -> Read:
-    """Return what reads values of a type."""
+def _form(hint: Any) -> _Form:
+    """Return the form of a type."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _SCALARS:
         return _scalar(hint)
     if origin in (typing.Union, types.UnionType):
         return _union(inner, hint)
-    if origin is tuple:
-        return _many(inner[0], tuple) if inner[1:] == (Ellipsis,) else _row(tuple, inner)
-    if origin in (frozenset, set, list):
+    if origin is tuple and inner[1:] != (Ellipsis,):
+        return _row(tuple, inner)
+    if origin in (tuple, frozenset, set, list):
         return _many(inner[0], origin)
     if origin in (dict, Mapping):
         return _mapping(*inner)
@@ -188,7 +199,7 @@ def _reader(hint: Any) -> Read:
         return _array(inner)
     if isinstance(hint, type):
         if hint is Interval:
-            return _interval
+            return _INTERVAL
         if issubclass(hint, Enum):
             return _one_of({each.value: each for each in hint})
         if is_dataclass(hint):
@@ -198,101 +209,107 @@ def _reader(hint: Any) -> Read:
     raise TypeError(f"{hint} has no form in JSON: see the rule in gnomon/result.py")
 
 
-def _scalar(kind: type) -> Read:
+def _scalar(kind: type) -> _Form:
     def read(value: Any, _: _Context) -> Any:
         if type(value) is kind:
             return value
-        if kind is float:
-            if value is None:
-                return math.nan
-            if type(value) is int:
-                return float(value) if abs(value) < 2**53 else value
-        raise MisfitError(f"is {_told(value)}, not {_SCALARS[kind]}")
+        if kind is float and value is None:
+            return math.nan
+        if kind is float and type(value) is int:
+            return float(value) if abs(value) < 2**53 else value
+        raise _misfit(value, _SCALARS[kind])
 
-    return read
+    return _Form(read, lambda _: {"type": _JSON[kind]})
 
 
-def _told(value: Any) -> str:
+def _misfit(value: Any, wanted: str) -> MisfitError:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return MisfitError(f"is {text if len(text) <= 40 else f'{text[:39]}…'}, not {wanted}")
 
 
-def _union(inner: tuple[Any, ...], hint: Any) -> Read:
+def _union(inner: tuple[Any, ...], hint: Any) -> _Form:
     rest = [each for each in inner if each is not types.NoneType]
     optional = len(rest) < len(inner)
-    if len(rest) == 1:
-        read_one = _reader(rest[0])
-        return lambda value, context: None if value is None else read_one(value, context)
-    if not all(each in _SCALARS for each in rest):
+    forms = [_form(each) for each in rest]
+    if len(rest) > 1 and not all(each in _SCALARS for each in rest):
         raise TypeError(f"{hint}: only plain values may be of several types")
-    words = " or ".join(_SCALARS[each] for each in rest)
 
-    def read(value: Any, _: _Context) -> Any:
+    def read_any(value: Any, _: _Context) -> Any:
         if (value is None and optional) or type(value) in rest:
             return value
-        raise MisfitError(f"is {_told(value)}, not {words}")
+        raise _misfit(value, " or ".join(_SCALARS[each] for each in rest))
 
-    return read
+    def read_one(value: Any, context: _Context) -> Any:
+        return None if value is None else forms[0].read(value, context)
+
+    def schema_of(found: Schema) -> Schema:
+        null = [{"type": "null"}] * optional
+        return {"anyOf": [*(form.schema(found) for form in forms), *null]}
+
+    return _Form(read_one if len(rest) == 1 else read_any, schema_of)
 
 
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    raise MisfitError(f"is {_told(value)}, not a list")
+def _list(value: Any) -> list[Any]:
+    found: list[Any] = _of_kind(value, list, "a list")
+    return found
 
 
-def _many(hint: Any, make: Callable[[Any], Any]) -> Read:
+def _of_kind(value: Any, kind: type, wanted: str) -> Any:
+    if not isinstance(value, kind):
+        raise _misfit(value, wanted)
+    return value
+
+
+def _many(hint: Any, make: Callable[[Any], Any]) -> _Form:
     def read(value: Any, context: _Context) -> Any:
-        read_one, place = _reader(hint), 0
-        found = []
+        read_one, place, found = _form(hint).read, 0, []
+        items = _list(value)
         try:
-            for place, each in enumerate(_items(value)):  # noqa: B007
+            for place, each in enumerate(items):  # noqa: B007
                 found.append(read_one(each, context))
         except MisfitError as misfit:
-            raise misfit.at(f"[{place}]" if isinstance(value, list) else "") from None
+            raise misfit.at(f"[{place}]") from None
         return make(found)
 
-    return read
+    return _Form(read, lambda found: {"type": "array", "items": _form(hint).schema(found)})
 
 
-def _row(make: Callable[[list[Any]], Any], hints: tuple[Any, ...]) -> Read:
+def _row(make: Callable[[list[Any]], Any], hints: tuple[Any, ...]) -> _Form:
+    size = len(hints)
+
     def read(value: Any, context: _Context) -> Any:
-        items = _items(value)
-        if len(items) != len(hints):
-            raise MisfitError(f"has {len(items)} entries, not {len(hints)}")
-        found = []
-        for place, (each, hint) in enumerate(zip(items, hints, strict=True)):
-            try:
-                found.append(_reader(hint)(each, context))
-            except MisfitError as misfit:
-                raise misfit.at(f"[{place}]") from None
+        items, place, found = _list(value), 0, []
+        if len(items) != size:
+            raise MisfitError(f"has {len(items)} entries, not {size}")
+        try:
+            for place, hint in enumerate(hints):
+                found.append(_form(hint).read(items[place], context))
+        except MisfitError as misfit:
+            raise misfit.at(f"[{place}]") from None
         return make(found)
 
-    return read
+    def schema_of(found: Schema) -> Schema:
+        items = [_form(hint).schema(found) for hint in hints]
+        return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
+
+    return _Form(read, schema_of)
 
 
-def _mapping(key: Any, hint: Any) -> Read:
-    keys = _reader(key) if key is not int else None
-
+def _mapping(key: Any, hint: Any) -> _Form:
     def read(value: Any, context: _Context) -> Any:
-        found = {}
-        for name, each in _entries(value).items():
-            try:
-                if keys is None:
-                    found[_whole(name)] = _reader(hint)(each, context)
-                else:
-                    found[keys(name, context)] = _reader(hint)(each, context)
-            except MisfitError as misfit:
-                raise misfit.at(f".{name}") from None
+        found, name = {}, ""
+        try:
+            for name, each in _of_kind(value, dict, "an object").items():
+                known = _whole(name) if key is int else _form(key).read(name, context)
+                found[known] = _form(hint).read(each, context)
+        except MisfitError as misfit:
+            raise misfit.at(f".{name}" if name else "") from None
         return found
 
-    return read
-
-
-def _entries(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict):
-        return value
-    raise MisfitError(f"is {_told(value)}, not an object")
+    return _Form(
+        read,
+        lambda found: {"type": "object", "additionalProperties": _form(hint).schema(found)},
+    )
 
 
 def _whole(name: str) -> int:
@@ -302,39 +319,41 @@ def _whole(name: str) -> int:
         raise MisfitError("is not under a whole number") from None
 
 
-def _one_of(values: dict[Any, Any]) -> Read:
+def _one_of(values: dict[Any, Any]) -> _Form:
     def read(value: Any, _: _Context) -> Any:
         try:
             return values[value]
         except (KeyError, TypeError):
-            known = ", ".join(map(str, values))
-            raise MisfitError(f"is {_told(value)}, not one of {known}") from None
+            raise _misfit(value, f"one of {', '.join(map(str, values))}") from None
 
-    return read
+    return _Form(read, lambda _: {"enum": list(values)})
 
 
 def _interval(value: Any, _: _Context) -> Interval:
-    ends = _items(value)
+    ends = _list(value)
     if len(ends) != 2 or not all(end is None or type(end) in (int, float) for end in ends):
-        raise MisfitError(f"is {_told(value)}, not the two ends of an interval")
+        raise _misfit(value, "the two ends of an interval")
     low, high = ends
     return Interval(-math.inf if low is None else low, math.inf if high is None else high)
+
+
+_INTERVAL = _Form(_interval, _row(tuple, (float, float)).schema)
 
 
 @cache
 def _members(cls: Any) -> tuple[tuple[str, Read, bool], ...]:
     """Return the fields of a dataclass: name, what reads it, and whether it must be there."""
     hints = hints_of(cls)
-    return tuple((each.name, _reader(hints[each.name]), _required(each)) for each in fields(cls))
+    return tuple((each.name, _form(hints[each.name]).read, _required(each)) for each in fields(cls))
 
 
 def _required(each: Field[Any]) -> bool:
     return each.default is MISSING and each.default_factory is MISSING
 
 
-def _object(cls: Any) -> Read:
+def _object(cls: Any) -> _Form:
     def read(value: Any, context: _Context) -> Any:
-        entries, found, name = _entries(value), {}, ""
+        entries, found, name = _of_kind(value, dict, "an object"), {}, ""
         try:
             for name, read_one, required in _members(cls):
                 if name in entries:
@@ -349,7 +368,16 @@ def _object(cls: Any) -> Read:
             raise MisfitError(f"is refused: {error}") from None
         raise MisfitError(f"lacks '{name}'")
 
-    return read
+    def schema_of(found: Schema) -> Schema:
+        name, known = cls.__name__, found.setdefault("", {})
+        if known.setdefault(name, cls) is not cls:
+            name = f"{cls.__module__}.{name}"
+        if name not in found:
+            found[name] = {}  # it may hold others of its kind
+            found[name] = _object_schema(cls, found)
+        return {"$ref": f"#/$defs/{name}"}
+
+    return _Form(read, schema_of)
 
 
 def is_array(hint: Any) -> bool:
@@ -358,7 +386,7 @@ def is_array(hint: Any) -> bool:
     return numpy is not None and typing.get_origin(hint) is numpy.ndarray
 
 
-def _array(inner: tuple[Any, ...]) -> Read:
+def _array(inner: tuple[Any, ...]) -> _Form:
     import numpy as np
 
     dtype = np.dtype(typing.get_args(inner[1])[0])
@@ -369,11 +397,11 @@ def _array(inner: tuple[Any, ...]) -> Read:
                 return _fetched(value, dtype, context)
             if isinstance(value, dict):
                 return np.zeros(value["shape"], dtype)
-            return np.array(_items(value), dtype)  # None becomes NaN
+            return np.array(_list(value), dtype)  # None becomes NaN
         except (ValueError, TypeError, KeyError, OverflowError):
             raise MisfitError(f"is not an array of {dtype}") from None
 
-    return read
+    return _Form(read, lambda _: {"type": ["array", "object"]})
 
 
 def _fetched(value: Reference, dtype: Any, context: _Context) -> Any:
@@ -391,78 +419,27 @@ def _fetched(value: Reference, dtype: Any, context: _Context) -> Any:
 # ---- schema ---------------------------------------------------------------------------------
 
 
-def schema(cls: type[Result]) -> dict[str, Any]:
+def schema(cls: type[Result]) -> Schema:
     """Return the JSON Schema of results of a class."""
-    found: dict[str, Any] = {}
+    found: Schema = {}
     body = _object_schema(cls, found)
     head = {"kind": {"const": cls.kind}, "version": {"const": cls.version}}
     body["properties"] = head | body["properties"]
     body["required"] = ["kind", "version", *body["required"]]
-    summary = (cls.__doc__ or "").strip().partition("\n")[0]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": cls.kind,
-        "description": summary,
+        "description": (cls.__doc__ or "").strip().partition("\n")[0],
         **body,
         "$defs": {name: found[name] for name in sorted(found) if name},
     }
 
 
-def _object_schema(cls: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(cls: Any, found: Schema) -> Schema:
     hints = hints_of(cls)
-    properties = {each.name: _schema(hints[each.name], found) for each in fields(cls)}
+    properties = {each.name: _form(hints[each.name]).schema(found) for each in fields(cls)}
     for name in derived_names(cls):
-        getter = getattr(cls, name).fget
-        hint = typing.get_type_hints(getter)["return"]
-        properties[name] = _schema(hint, found) | {"readOnly": True}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [each.name for each in fields(cls) if _required(each)],
-    }
-
-
-def _schema(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint is float:
-        return {"type": ["number", "null"]}
-    if hint in _JSON:
-        return {"type": _JSON[hint]}
-    if hint is types.NoneType:
-        return {"type": "null"}
-    if origin in (typing.Union, types.UnionType):
-        return {"anyOf": [_schema(each, found) for each in inner]}
-    if origin is Literal:
-        return {"enum": list(inner)}
-    if origin in (frozenset, set, list) or (origin is tuple and inner[1:] == (Ellipsis,)):
-        return {"type": "array", "items": _schema(inner[0], found)}
-    if origin is tuple:
-        return _row_schema(inner, found)
-    if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _schema(inner[1], found)}
-    if is_array(hint):
-        return {"type": ["array", "object"]}
-    if hint is Interval:
-        end = {"type": ["number", "null"]}
-        return {"type": "array", "prefixItems": [end, end], "minItems": 2, "maxItems": 2}
-    if issubclass(hint, Enum):
-        return {"enum": [each.value for each in hint]}
-    if issubclass(hint, tuple):
-        return _row_schema(tuple(hints_of(hint).values()), found)
-    name, origin_of = hint.__name__, found.setdefault("", {})
-    if origin_of.setdefault(name, hint) is not hint:
-        name = f"{hint.__module__}.{name}"
-    if name not in found:
-        found[name] = {}  # it may hold others of its kind
-        found[name] = _object_schema(hint, found)
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _row_schema(hints: tuple[Any, ...], found: dict[str, Any]) -> dict[str, Any]:
-    items = [_schema(each, found) for each in hints]
-    return {
-        "type": "array",
-        "prefixItems": items,
-        "minItems": len(items),
-        "maxItems": len(items),
-    }
+        hint = typing.get_type_hints(getattr(cls, name).fget)["return"]
+        properties[name] = _form(hint).schema(found) | {"readOnly": True}
+    required = [each.name for each in fields(cls) if _required(each)]
+    return {"type": "object", "properties": properties, "required": required}

@@ -387,7 +387,7 @@ def _plain(value: float) -> str:
 
 
 def _signed(text: str) -> str:
-    return re.sub(r"(?<!e)-", "−", text)
+    return re.sub(r"(?<!e)-", "−", text) if "-" in text else text
 
 
 def _share(value: float, within: Within, digits: int) -> tuple[str, str]:

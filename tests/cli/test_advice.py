@@ -33,7 +33,7 @@ def advice_of(gnomon: Run, *command: str) -> dict[str, Any]:
     done = gnomon(*ON, "--json", "--", *command)
     assert done.code == 0, done.err
     assert done.json["simulated"]
-    advice: dict[str, Any] = done.json["results"]["advice"]
+    advice: dict[str, Any] = done.json["results"]
     return advice
 
 
@@ -59,15 +59,15 @@ def test_a_mistake_is_cured_and_the_cured_program_keeps_the_promise(
 ) -> None:
     advice = advice_of(gnomon, placement, *mistaken)
     [proposal] = advice["proposals"]
-    assert (proposal["action"], proposal["object"]["name"]) == (action, name)
+    assert (proposal["action"], proposal["thing"]["name"]) == (action, name)
     if name.startswith("allocated"):
-        assert proposal["object"]["where"].startswith("placement.c:")
+        assert proposal["thing"]["where"].startswith("placement.c:")
     assert advice["speedup"] > 3
     assert advice["remote_after"] < advice["remote_before"]
     healthy = advice_of(gnomon, placement, *cured)
     assert healthy["proposals"] == healthy["alternatives"] == []
     assert healthy["speedup"] == 1
-    assert advice["after"] == pytest.approx(healthy["before"], rel=0.1)
+    assert advice["after_ns"] == pytest.approx(healthy["before_ns"], rel=0.1)
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_other_mistakes_of_a_real_program_are_cured(
 def test_a_program_without_threads_is_left_alone(gnomon: Run, placement: str) -> None:
     done = gnomon(*ON, "--", placement, "healthy", "1", "512")
     assert done.code == 0
-    assert "leave it as it is" in done.out
+    assert "Leave it as it is" in done.out
 
 
 def test_what_to_do_is_said_in_words(gnomon: Run) -> None:
@@ -110,12 +110,11 @@ def test_one_node_says_what_still_works(gnomon: Run) -> None:
 
 
 def test_a_page_is_written(gnomon: Run, folder: Path) -> None:
-    pytest.importorskip("bokeh")
     done = gnomon(*ON, "--html", "advice.html", "--", *SHARING)
     assert done.code == 0
     text = (folder / "advice.html").read_text()
-    assert "What to change" in text
-    assert "Simulated" in text
+    assert "pad: counters" in text
+    assert "SIMULATED" in text
 
 
 def test_a_program_that_crashes_is_advised_on_what_it_did(gnomon: Run, folder: Path) -> None:
@@ -126,10 +125,10 @@ def test_a_program_that_crashes_is_advised_on_what_it_did(gnomon: Run, folder: P
         "#include <stdlib.h>\nint table[9999];\n"
         "int main(void) { for (int i = 0; i < 9999; ++i) table[i] = i; abort(); }\n"
     )
-    assert gnomon("cc", str(source), "-o", "crash").code == 0
+    assert gnomon("sim", "compile", str(source), "-o", "crash").code == 0
     done = gnomon(*ON, "--", "./crash")
     assert done.code == 134
-    assert "leave it as it is" in done.out
+    assert "Leave it as it is" in done.out
     assert "exit status 134" in done.err
 
 

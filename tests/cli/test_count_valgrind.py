@@ -78,7 +78,7 @@ def test_what_makes_no_sense_is_one_sentence(
 
 
 def test_the_events_are_listed_and_proved(gnomon: Run) -> None:
-    rows = gnomon("events", "--available", "--json", "valgrind::").json["results"]
+    rows = gnomon("events", "--available", "--json", "valgrind::").json["results"]["rows"]
     assert len(rows) == 13
     assert all(row["available"] for row in rows)
-    assert "here      yes: read " in gnomon("events", "valgrind::D1mr").out
+    assert "yes: read " in gnomon("events", "valgrind::D1mr").out

@@ -1,4 +1,4 @@
-"""`gnomon latency` and `gnomon probe` as users run them."""
+"""`gnomon latency` and `gnomon latency probe` as users run them."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_host_without_the_facility_says_what_it_would_take(gnomon: Run) -> Non
 def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
     (folder / "token").write_text("a token that nobody guesses")
     (folder / "other").write_text("a token that nobody shares")
-    written = gnomon("probe", "--print")
+    written = gnomon("latency", "probe", "--print")
     (folder / "probe.py").write_text(written.out)
     command = [sys.executable, "probe.py", "--simulate", "--port", "0", "--token-file", "token"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
@@ -165,9 +165,27 @@ def test_a_probe_is_listened_to(gnomon: Run, folder: Path) -> None:
     assert one_sentence(gone.err)
 
 
+def test_the_old_name_of_the_probe_answers_with_the_new_one(gnomon: Run) -> None:
+    refused = gnomon("probe", "--simulate")
+    assert refused.code == 2
+    assert "`gnomon probe` is now `gnomon latency probe`" in refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("probe", "--samples"), ("probe", "-d", "1s"), ("--port", "1", "--", "true")]
+)
+def test_options_of_probe_and_viewer_are_kept_apart(
+    gnomon: Run, arguments: tuple[str, ...]
+) -> None:
+    refused = gnomon("latency", *arguments)
+    assert refused.code == 2
+    assert "gnomon latency probe" in refused.err
+    assert one_sentence(refused.err)
+
+
 def test_a_probe_needs_a_token(gnomon: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GNOMON_PROBE_TOKEN", raising=False)
-    refused = gnomon("probe", "--simulate")
+    refused = gnomon("latency", "probe", "--simulate")
     assert refused.code == 2
     assert one_sentence(refused.err)
     assert "token" in refused.err
@@ -193,7 +211,7 @@ def test_a_probe_that_cannot_start_says_why(
 ) -> None:
     monkeypatch.setenv("GNOMON_PROBE_TOKEN", "a token that nobody guesses")
     (folder / "bytes").write_bytes(bytes(range(256)))
-    refused = gnomon("probe", *arguments)
+    refused = gnomon("latency", "probe", *arguments)
     assert refused.code == code
     assert one_sentence(refused.err)
     assert complaint in refused.err

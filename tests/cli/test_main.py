@@ -60,15 +60,15 @@ def test_an_unknown_option_is_a_usage_error(gnomon: Run) -> None:
     assert gnomon("--no-such-option").code == 2
 
 
-RUN_PROGRAMS = {"cc", "compare", "count", "phases", "profile", "run", "scale"}
+RUN_PROGRAMS = {"compare", "count", "phases", "profile", "regions", "scale"}
 RUN_PROGRAMS |= {"latency", "links", "locality", "estimate", "survey"}
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - RUN_PROGRAMS))
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
-    listed = {"machine": ["list"], "lab": ["study", "list"]}
+    listed = {"sim": ["list"], "lab": ["study", "list"]}
     recordings = {"show": ["a"], "convert": ["a", "b"], "report": ["a"]}
-    words = {"notify": ["bench"]}
+    words = {"messages": ["bench"]}
     needed = (recordings | listed | words).get(command, [])
     outcome = gnomon(command, *needed, "--", "true")
     assert outcome.code == 2

@@ -167,3 +167,19 @@ def test_recordings_that_share_nothing_are_reported_side_by_side(
     assert done.code == 0
     assert done.json["results"]["results"] == ["recording", "recording"]
     assert "no event in common" in " ".join(done.json["warnings"])
+
+
+def test_each_run_reads_its_input_from_the_beginning(gnomon: Run, folder: Path) -> None:
+    (folder / "words.txt").write_text("hello\n")
+    given = ("-r", "2", "-e", "task-clock", "--on", "host", "--input", "words.txt")
+    done = gnomon("survey", *given, "-o", "fed", "--", "cat")
+    assert done.code == 0, done.err
+    assert done.out.startswith("hello\nhello\ncat: 1 events in 2 runs")
+    missing = gnomon("survey", *given[:-1], "none.txt", "-o", "hungry", "--", "cat")
+    assert missing.code == 127
+    assert missing.err == (
+        "gnomon: the input 'none.txt' cannot be read: No such file or directory.\n"
+    )
+    simulated = gnomon("survey", "--on", "laptop", "--input", "words.txt", "--", "workload:chase")
+    assert simulated.code == 2
+    assert "a simulated machine reads no standard input" in simulated.err

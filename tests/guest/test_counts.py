@@ -154,7 +154,7 @@ def test_doctor_tells_when_programs_may_read_counters(counts: Sections) -> None:
 
 
 def test_cycles_and_instructions_are_all_the_hardware_events(counts: Sections) -> None:
-    rows = counts["listing"]["output"]["results"]
+    rows = counts["listing"]["output"]["results"]["rows"]
     hardware = {row["event"] for row in rows if row["kind"] in ("hardware", "cache")}
     assert hardware == {"cycles", "instructions"}
     units = {row["event"] for row in rows if row["kind"] == "pmu"}

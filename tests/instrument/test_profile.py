@@ -6,16 +6,17 @@ import os
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gnomon.errors import CommandError, NotSupportedError, UnknownEventError, UsageError
-from gnomon.instrument.profile import Hit, Profile, profile
+from gnomon.instrument.profile import profile
+from gnomon.instrument.result import By, Hit, Profile
 from gnomon.sources.base import Command, Cpus, Process, Thread
 from gnomon.sources.host import Host
 from gnomon.sources.perf.source import PerfSource
-from gnomon.sources.sampling import Place
 
 from .conftest import Compile
 from .programs import CALLS_LIBRARY, LIBRARY, SPIN, TOUCH, hot_line
@@ -26,7 +27,7 @@ PAGES = 2000
 
 
 def _of(hits: list[Hit], function: str) -> Hit:
-    found = [hit for hit in hits if hit.place.function == function]
+    found = [hit for hit in hits if hit.function == function]
     assert len(found) == 1, hits[:5]
     return found[0]
 
@@ -40,15 +41,15 @@ def test_the_hot_function_and_its_line_are_found(
     assert found.exit_status == 0
     assert found.lost == 0 and found.warnings == ()
     hottest = found.by_function()[0]
-    assert hottest.place.module == str(program)
+    assert hottest.module == str(program)
     if "-O2" not in options:  # where functions stay as they were written
-        assert hottest.place.function == "touch"
+        assert hottest.function == "touch"
         assert abs(hottest.events - PAGES) <= 20
         few = _of(found.by_function(), "touch_a_few")
         assert abs(few.events - PAGES // 10) <= 20
-    line = found.by_line()[0].place
+    line = found.by_line()[0]
     assert (Path(line.source).name, line.line) == ("touch.c", hot_line(TOUCH))
-    assert found.by_module()[0].place.module == str(program)
+    assert found.by_module()[0].module == str(program)
 
 
 @pytest.mark.parametrize("threads", [0, 3, 7])
@@ -61,7 +62,7 @@ def test_samples_account_for_all_events_but_one_threshold_a_thread(
     found = profile(command, "page-faults", threshold=threshold)
     assert found.counted is not None
     assert found.counted >= (threads + 1) * PAGES + PAGES // 10
-    events = sum(hit.events for _, hit in found.addresses)
+    events = sum(hit.events for hit in found.addresses)
     assert events == found.samples * threshold
     assert 0 <= found.counted - events < threshold * (threads + 1)
     touch = _of(found.by_function(), "touch")
@@ -72,9 +73,9 @@ def test_time_on_the_cpu_is_found_too(compile_c: Compile) -> None:
     program = compile_c(SPIN, "spin")
     found = profile(Command((str(program), "0.3")), "cpu-clock:u", threshold=200_000)
     hottest = found.by_function()[0]
-    assert hottest.place.function == "hot"
+    assert hottest.function == "hot"
     assert hottest.samples > 0.8 * found.samples
-    lines = {hit.place.line for hit in found.by_line()[:2]}
+    lines = {hit.line for hit in found.by_line()[:2]}
     assert lines & {hot_line(SPIN), hot_line(SPIN) - 1}  # the body, or the loop around it
 
 
@@ -84,7 +85,7 @@ def test_a_shared_library_has_its_functions_and_lines(compile_c: Compile, tmp_pa
         CALLS_LIBRARY, "caller", f"-L{tmp_path}", f"-Wl,-rpath,{tmp_path}", "-l:libtouch.so"
     )
     found = profile(Command((str(program),)), "page-faults", threshold=10)
-    hottest = found.by_line()[0].place
+    hottest = found.by_line()[0]
     assert hottest.module == str(library)
     assert hottest.function == "touch_in_library"
     assert (Path(hottest.source).name, hottest.line) == ("libtouch.so.c", hot_line(LIBRARY))
@@ -93,7 +94,7 @@ def test_a_shared_library_has_its_functions_and_lines(compile_c: Compile, tmp_pa
 def test_a_stripped_program_has_addresses_instead_of_names(compile_c: Compile) -> None:
     program = compile_c(TOUCH, "touch", "-pthread", "-s")
     found = profile(Command((str(program), str(PAGES))), "page-faults", threshold=10)
-    hottest = found.by_function()[0].place
+    hottest = found.by_function()[0]
     assert hottest.module == str(program)
     assert hottest.function.startswith("+0x")
     assert (hottest.source, hottest.line) == ("", 0)
@@ -103,7 +104,7 @@ def test_a_stripped_program_has_addresses_instead_of_names(compile_c: Compile) -
 def test_a_forked_child_that_is_gone_has_the_names_of_its_parent(compile_c: Compile) -> None:
     program = compile_c(TOUCH, "touch", "-pthread")
     found = profile(Command((str(program), str(PAGES), "-1")), "page-faults", threshold=10)
-    hottest = found.by_function()[0].place
+    hottest = found.by_function()[0]
     assert (hottest.module, hottest.function) == (str(program), "touch")
 
 
@@ -121,7 +122,7 @@ def test_a_running_process_is_sampled_until_it_is_enough(compile_c: Compile) -> 
         finally:
             process.kill()
     assert found.exit_status is None
-    hottest = found.by_function()[0].place
+    hottest = found.by_function()[0]
     assert (hottest.module, hottest.function) == (str(program), "hot")
 
 
@@ -148,7 +149,7 @@ def test_the_calling_thread_can_be_sampled_while_it_waits_elsewhere() -> None:
     done.set()
     thread.join()
     assert found.samples > 0
-    assert "_native" in Path(found.by_module()[0].place.module).name
+    assert "_native" in Path(found.by_module()[0].module).name
 
 
 def test_the_kernel_is_sampled_where_that_is_allowed(compile_c: Compile) -> None:
@@ -157,7 +158,7 @@ def test_the_kernel_is_sampled_where_that_is_allowed(compile_c: Compile) -> None
         pytest.skip("the kernel may not be sampled")
     words = ("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=3000", "status=none")
     found = profile(Command(words), "cpu-clock", threshold=200_000)
-    assert "[kernel]" in {hit.place.module for hit in found.by_module()}
+    assert "[kernel]" in {hit.module for hit in found.by_module()}
 
 
 def test_whole_cpus_can_be_sampled_while_a_command_runs(compile_c: Compile, one_cpu: int) -> None:
@@ -168,7 +169,7 @@ def test_whole_cpus_can_be_sampled_while_a_command_runs(compile_c: Compile, one_
     target = Cpus((one_cpu,), Command((str(program), "0.3")))
     found = profile(target, "cpu-clock", threshold=500_000)
     assert found.exit_status == 0
-    assert str(program) in {hit.place.module for hit in found.by_module()}
+    assert str(program) in {hit.module for hit in found.by_module()}
 
 
 def test_the_default_threshold_is_used_when_none_is_given(compile_c: Compile) -> None:
@@ -217,17 +218,22 @@ def test_an_event_that_this_machine_lacks_is_refused_with_the_reason() -> None:
 
 def test_hits_are_added_up_by_function_line_and_module() -> None:
     hits = (
-        (1, Hit(Place("m", "f", "s", 1), 3, 30)),
-        (2, Hit(Place("m", "f", "s", 2), 4, 40)),
-        (3, Hit(Place("m", "g", "s", 9), 1, 10)),
-        (4, Hit(Place("n", "f"), 5, 50)),
+        Hit("m", "f", "s", 1, 3, 30, 1),
+        Hit("m", "f", "s", 2, 4, 40, 2),
+        Hit("m", "g", "s", 9, 1, 10, 3),
+        Hit("n", "f", samples=5, events=50, address=4),
     )
     found = Profile("event", 10, hits)
     assert found.samples == 13
     assert found.by_function() == [
-        Hit(Place("m", "f"), 7, 70),
-        Hit(Place("n", "f"), 5, 50),
-        Hit(Place("m", "g"), 1, 10),
+        Hit("m", "f", samples=7, events=70),
+        Hit("n", "f", samples=5, events=50),
+        Hit("m", "g", samples=1, events=10),
     ]
-    assert found.by_module() == [Hit(Place("m", ""), 8, 80), Hit(Place("n", ""), 5, 50)]
-    assert found.by_line()[0] == Hit(Place("n", "f"), 5, 50)
+    assert found.by_module() == [
+        Hit("m", "", samples=8, events=80),
+        Hit("n", "", samples=5, events=50),
+    ]
+    assert found.by_line()[0] == Hit("n", "f", samples=5, events=50)
+    assert found.hits == (*found.by_function(),)
+    assert replace(found, by=By.ADDRESS, top=2).hits == hits[:2]

@@ -35,10 +35,10 @@ def test_page_faults_belong_to_the_function_that_makes_them() -> None:
     found = profile.result()
     assert found.counted is not None and found.counted >= 11_000
     assert found.samples == found.counted // 50
-    functions = {hit.place.function: hit for hit in found.by_function()}
-    assert found.by_function()[0].place.function == "_often"
+    functions = {hit.function: hit for hit in found.by_function()}
+    assert found.by_function()[0].function == "_often"
     assert functions["_often"].events > 0.7 * 10_000
-    place = found.by_line()[0].place
+    place = found.by_line()[0]
     assert place.source == __file__
     assert place.line in range(_often.__code__.co_firstlineno, _often.__code__.co_firstlineno + 3)
     assert place.module == "[python]"
@@ -47,7 +47,7 @@ def test_page_faults_belong_to_the_function_that_makes_them() -> None:
 def test_what_arrives_at_the_end_belongs_to_the_block() -> None:
     with PythonProfile("page-faults", 1) as profile:
         _native.known_faults(100)
-    names = {hit.place.function for hit in profile.result().by_function()}
+    names = {hit.function for hit in profile.result().by_function()}
     mine = {"test_what_arrives_at_the_end_belongs_to_the_block"}
     # None of it to the machinery of stopping, which is the last thing that happens.
     assert not {name for name in names - mine if name.startswith(("EventSet", "Overflow", "Thr"))}
@@ -61,7 +61,7 @@ def test_another_thread_is_not_profiled() -> None:
         thread.join()
     found = profile.result()
     assert (found.counted or 0) < 5000
-    assert "_often" not in {hit.place.function for hit in found.by_function()}
+    assert "_often" not in {hit.function for hit in found.by_function()}
 
 
 def test_it_can_be_used_again_and_begins_anew() -> None:
@@ -71,7 +71,7 @@ def test_it_can_be_used_again_and_begins_anew() -> None:
     with profile:
         _seldom()
     assert 1000 <= (profile.result().counted or 0) < 5000
-    assert "_often" not in {hit.place.function for hit in profile.result().by_function()}
+    assert "_often" not in {hit.function for hit in profile.result().by_function()}
 
 
 def test_an_exception_goes_through_and_the_profile_is_there() -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from gnomon import _native
 from gnomon.errors import RecordingError
-from gnomon.instrument.region_report import RegionReport, read_folder, read_tables
+from gnomon.instrument.region_report import read_folder, read_tables
 from gnomon.instrument.regions import configure, region
+from gnomon.instrument.result import RegionReport
 
 _NONE = 0xFFFFFFFF
 _HEADER = struct.Struct("=8sIIIIII1792s")

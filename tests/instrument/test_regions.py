@@ -16,8 +16,8 @@ import pytest
 from gnomon import _native
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError, UsageError
 from gnomon.instrument import regions
-from gnomon.instrument.region_report import RegionCount
 from gnomon.instrument.regions import configure, region, report
+from gnomon.instrument.result import RegionCount
 from gnomon.sources.perf.source import PerfSource
 
 pytestmark = pytest.mark.usefixtures("fresh_regions")

@@ -125,7 +125,7 @@ def test_a_profile_names_the_statements_of_a_workload() -> None:
     assert found.exit_status == 0
     assert found.counted is not None
     assert abs(found.samples * 501 - found.counted) <= 501
-    names = {hit.place.function for hit in found.by_function()}
+    names = {hit.function for hit in found.by_function()}
     assert names
     assert not names & {"unknown", "[unknown]"}
-    assert {hit.place.module for hit in found.by_module()} == {"triad"}
+    assert {hit.module for hit in found.by_module()} == {"triad"}

@@ -19,7 +19,8 @@ def test_every_name_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["machine list", "machine show ring-4", "machine workloads", "cc --version"]
+    "command",
+    ["sim list", "sim show ring-4", "sim list workloads", "sim compile --version"],
 )
 def test_commands_that_simulate_nothing_do_without_numpy(command: str) -> None:
     script = (

@@ -17,7 +17,7 @@ from gnomon.analysis.latency.run import count_sweeps
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.events.event import Group, Request
 from gnomon.events.sysfs import read_pmus
-from gnomon.machines.loads import LoadRun
+from gnomon.machines.signals import LoadRun
 from gnomon.sources.base import Command, Process
 from gnomon.sources.latency import (
     Facility,

@@ -67,7 +67,7 @@ def test_its_functions_are_named_in_a_profile(binary: str) -> None:
     source = MachineSource("laptop")
     found = profile(Command((binary,)), "L1-dcache-loads", threshold=1009, on=source)
     [hit, *_] = found.by_function()
-    assert (Path(hit.place.module).name, hit.place.function) == ("program", "sum")
+    assert (Path(hit.module).name, hit.function) == ("program", "sum")
     assert abs(found.samples - WORDS // 1009) <= 1
 
 

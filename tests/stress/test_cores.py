@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.stress.cores import read_cpus
+from gnomon.stress.nodes import read_cpus
 
 
 def make_cpu(root: Path, number: int, siblings: str, package: int = 0, last: str = "0-7") -> Path:

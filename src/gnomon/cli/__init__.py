@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TextIO, cast
@@ -30,17 +30,16 @@ _GROUPS = {
         "estimate": "estimate every event at every tick of one run",
         "phases": "find where a program's footprint or events change their course",
         "profile": "find out where in a program an event happens",
-        "run": "run a program and collect the regions it marks",
+        "regions": "run a program and collect the regions that it marks",
     },
     "memory": {
         "memory": "probe this host's memory: latency, bandwidth, nodes",
         "latency": "find out how long loads take, and where they are answered",
-        "probe": "stream latencies of this host to a viewer elsewhere",
         "locality": "find out which memory is accessed from where, with few counters",
         "links": "show the links between nodes, load them, and experiment on them",
     },
     "messages": {
-        "notify": "measure, simulate and predict what being told of a message costs",
+        "messages": "measure, simulate and predict what messages cost",
     },
     "recordings": {
         "show": "show a recording of any kind, or a saved result",
@@ -48,8 +47,7 @@ _GROUPS = {
         "convert": "import and export recordings",
     },
     "simulated machines and studies": {
-        "machine": "list and draw the simulated machines",
-        "cc": "compile a program so that its memory references can be traced",
+        "sim": "list and show simulated machines, and compile programs for them",
         "lab": "carry out published studies again, and score estimators",
     },
 }
@@ -59,8 +57,13 @@ RENAMED: dict[str, str] = {
     "state": "estimate [--watch] -- CMD`, `gnomon estimate REC` or `gnomon estimate identify REC",
     "bench": "lab bench",
     "study": "lab study",
+    "cc": "sim compile",
+    "machine": "sim",
+    "run": "regions",
     "record": "count -i 10ms -o",
     "serve": "report --serve",
+    "notify": "messages",
+    "probe": "latency probe",
 }
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -120,31 +123,23 @@ def load_command(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
 
 def _of_plugin(name: str) -> ModuleType:
     """Return the module of a command that another package adds by an entry point."""
-    from importlib.metadata import entry_points
+    from gnomon import plugins
 
     if name in RENAMED:
         raise UsageError(f"`gnomon {name}` is now `gnomon {RENAMED[name]}`.")
-    found = next(iter(entry_points(group="gnomon.commands", name=name)), None)
-    if found is None:
+    module: ModuleType | None = plugins.load("commands", name, "command")
+    if module is None:
         main_parser().error(f"unknown command '{name}': {_hint(name)}")
-    try:
-        module: ModuleType = found.load()
-    except Exception as error:  # whatever a module of somebody else's raises
-        package = found.dist.name if found.dist is not None else found.module
-        raise GnomonError(
-            f"the command '{name}' of the package {package} cannot be imported "
-            f"({type(error).__name__}: {error}): repair or uninstall it."
-        ) from None
+    if not (hasattr(module, "configure") and hasattr(module, "run")):
+        raise GnomonError(f"the command '{name}' of a plugin is no module with configure and run.")
     return module
 
 
 def parse_arguments(
     module: ModuleType, parser: argparse.ArgumentParser, arguments: list[str]
 ) -> argparse.Namespace:
-    """Parse what comes after the name of a command; a module may pass all but its own on."""
-    if getattr(module, "PASSES_ARGUMENTS_ON", False):
-        return _parse_and_pass_on(parser, arguments)
-    own, command = split_command(arguments)
+    """Parse what comes after the name of a command; a module may say where its own end."""
+    own, command = split_command(getattr(module, "separated", list)(arguments))
     if "--on" in parser._option_string_actions:
         from gnomon.cli.options import refuse_replaced
 
@@ -154,21 +149,6 @@ def parse_arguments(
         if not hasattr(options, "argv"):
             parser.error("this command takes no program to run after --")
         options.argv = command
-    return options
-
-
-def _parse_and_pass_on(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """Parse options of ours as far as the first argument that is none; `argv` is the rest."""
-    ours = {option: action for action in parser._actions for option in action.option_strings}
-    at = 0
-    while at < len(arguments):
-        option, _, value = arguments[at].partition("=")
-        if option not in ours:
-            break
-        takes_another = ours[option].nargs is None and not value
-        at += 2 if takes_another else 1
-    options = parser.parse_args(arguments[:at])
-    options.argv = arguments[at:]
     return options
 
 
@@ -237,11 +217,9 @@ def _report(error: GnomonError, arguments: list[str]) -> int:
         from gnomon.views.envelope import envelope
 
         print(envelope(own[0], None, error=str(error)))
-    from gnomon.views.terminal import Screen
+    from gnomon.views.show import say
 
-    clean = Screen().clean
-    for line in f"gnomon: {error}".split("\n"):
-        print(clean(line), file=sys.stderr)
+    say(f"gnomon: {error}", sys.stderr)
     return error.exit_code
 
 
@@ -271,29 +249,21 @@ def drop_output() -> None:
 
 
 class _Lasting:
-    """A stream like another one that never fails to write; it keeps the first failure."""
+    """A stream like another one that never fails; it keeps the first failure."""
 
     def __init__(self, stream: TextIO) -> None:
         self.failure: OSError | None = None
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        self._try(lambda: self._stream.write(text))
-        return len(text)
-
-    def flush(self) -> None:
-        self._try(self._stream.flush)
-
-    def writelines(self, lines: Iterator[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def _try(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except OSError as error:
-            self.failure = self.failure or error
-            drop_output()
-
     def __getattr__(self, name: str) -> Any:  # Any: whatever the stream has
-        return getattr(self._stream, name)
+        found = getattr(self._stream, name)
+
+        def tried(*given: object) -> Any:
+            try:
+                return found(*given)
+            except OSError as error:
+                self.failure = self.failure or error
+                drop_output()
+                return None
+
+        return tried if callable(found) else found

@@ -9,44 +9,46 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gnomon.cli import options
+
 if TYPE_CHECKING:
     from gnomon.measure.campaign import OnProgress, Progress
 
 
+# ---- until all commands use the table of options ----------------------------------------------
+
+
 def add_campaign_options(parser: argparse.ArgumentParser, *, resume: bool = True) -> None:
     """Add what commands that make several runs have in common."""
-    parser.add_argument("--timeout", metavar="TIME", help="stop a run after TIME, as in 30s")
-    parser.add_argument(
-        "--warmup", metavar="N", type=int, default=0, help="run N times first, not counted (0)"
-    )
-    if resume:
-        add_resume_option(parser)
+    options.add(parser, "timeout", "warmup", *(("resume",) if resume else ()), warmup=0)
 
 
 def add_resume_option(parser: argparse.ArgumentParser) -> None:
     """Add --resume for commands that go on with unfinished runs of theirs."""
-    parser.add_argument(
-        "--resume", action="store_true", help="only go on with what was interrupted before"
-    )
+    options.add(parser, "resume")
 
 
-def campaign_options(options: argparse.Namespace) -> dict[str, object]:
+def campaign_options(given: argparse.Namespace) -> dict[str, object]:
     """Return the options of campaigns that were given, None for those that were not."""
     return {
-        "-r": options.repeat if options.repeat != 1 else None,
-        "--timeout": options.timeout,
-        "--warmup": options.warmup or None,
-        "--resume": options.resume or None,
+        "-r": given.repeat if given.repeat != 1 else None,
+        "--timeout": given.timeout,
+        "--warmup": given.warmup or None,
+        "--resume": given.resume or None,
     }
+
+
+# ---- progress -----------------------------------------------------------------------------------
 
 
 @contextmanager
 def campaign_progress(
-    options: argparse.Namespace, *, bar: bool = True
+    given: argparse.Namespace, *, bar: bool = True
 ) -> Iterator[OnProgress | None]:
     """Show how many runs are done and how long the rest takes, on a terminal only; notes always."""
-    if not bar or options.json or not sys.stderr.isatty():
-        yield lambda progress: _print_note(progress, options.command_line)
+    words = given.command_line
+    if not bar or given.json or not sys.stderr.isatty():
+        yield lambda progress: _say_note(progress, words)
         return
     from gnomon.views.progress import campaign_bar
 
@@ -54,7 +56,7 @@ def campaign_progress(
 
         def show(progress: Progress) -> None:
             if progress.note:
-                update.note(_worded(progress, options.command_line))
+                update.note(_worded(progress, words))
             else:
                 label = progress.task.label if progress.task is not None else ""
                 update(progress.done, progress.total, progress.left, label)
@@ -62,9 +64,11 @@ def campaign_progress(
         yield show
 
 
-def _print_note(progress: Progress, words: list[str]) -> None:
+def _say_note(progress: Progress, words: list[str]) -> None:
     if progress.note:
-        print(_worded(progress, words), file=sys.stderr, flush=True)
+        from gnomon.views.show import say
+
+        say(_worded(progress, words), sys.stderr)
 
 
 def _worded(progress: Progress, words: list[str]) -> str:

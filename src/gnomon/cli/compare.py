@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", metavar="Q", type=float, help="q-value of a change (0.05)")
     parser.add_argument("--level", metavar="L", type=float, help="of intervals (0.95)")
     parser.add_argument("--anyway", action="store_true", help="compare different sources")
-    options.add(parser, "seed", "campaign", "recorded", "on", "looks", output="record REC-a, REC-b")
+    options.add(
+        parser, "seed", "campaign", "input", "recorded", "on", "looks", output="record REC-a, REC-b"
+    )
     parser.set_defaults(argv=[])
 
 
@@ -45,37 +47,28 @@ def run(given: argparse.Namespace) -> int:
     options.refuse_without_command(given)
     with campaign_progress(given) as show:
         result = options.call(compare, given, a, b, on_progress=show)
-    notes = []
-    if given.output:
-        name = given.output.removesuffix(".gnomon")
-        again = f"`gnomon compare {name}-a.gnomon {name}-b.gnomon`"
-        notes = [f"recorded; {again} compares them again"]
+    name = (given.output or "").removesuffix(".gnomon")
+    again = f"`gnomon compare {name}-a.gnomon {name}-b.gnomon`"
+    notes = [f"recorded; {again} compares them again"] * bool(name)
     present.present("compare", given, result, *notes)
     return 130 if result.interrupted else 0
 
 
 def _subjects(given: argparse.Namespace) -> tuple[str | Command, str | Command]:
-    if given.argv:
-        if given.recordings:
-            raise UsageError("give two recordings or two commands, not both.")
-        return _commands(given)
-    if len(given.recordings) != 2:
-        raise UsageError(
-            "there must be two to compare: name two recordings, or write -- CMD_A -- CMD_B."
-        )
-    return given.recordings[0], given.recordings[1]
-
-
-def _commands(given: argparse.Namespace) -> tuple[Command, Command]:
-    words: list[str] = given.argv
-    if words.count("--") != 1:
+    if not given.argv:
+        if len(given.recordings) != 2:
+            raise UsageError(
+                "there must be two to compare: name two recordings, or write -- CMD_A -- CMD_B."
+            )
+        return given.recordings[0], given.recordings[1]
+    if given.recordings:
+        raise UsageError("give two recordings or two commands, not both.")
+    if given.argv.count("--") != 1:
         raise UsageError(
             "two commands must be given as -- CMD_A -- CMD_B; put one that needs a -- of its own "
             "into sh -c '...'."
         )
-    at = words.index("--")
-    stdout = 2 if present.takes_output(given) else None
-    first, second = tuple(words[:at]), tuple(words[at + 1 :])
-    if not first or not second:
+    at = given.argv.index("--")
+    if at in (0, len(given.argv) - 1):
         raise UsageError("a command is empty: write -- CMD_A -- CMD_B.")
-    return Command(first, stdout=stdout), Command(second, stdout=stdout)
+    return options.command(given, given.argv[:at]), options.command(given, given.argv[at + 1 :])

@@ -5,7 +5,14 @@ is the difference of two edges. With --samples single loads are caught with thei
 answered them. Peaks get the names of latencies that were measured by following pointers: on a
 simulated machine by itself, on a host from --latencies, which `gnomon memory -o` writes. Needs
 Intel's load latency events, or for samples AMD's IBS or ARM's SPE; --on simulates a machine that
-has them, or listens to `gnomon probe` elsewhere. With --json the program's output goes to stderr.
+has them, or listens to a probe elsewhere. With --json the program's output goes to stderr.
+
+`gnomon latency probe` is such a probe: it counts loads of this host and streams them. It is one
+file that needs nothing but Python 3: --print writes it out, to be copied to a host without gnomon
+and run there with python3. It listens on this host alone unless --bind says otherwise, and answers
+only those who prove that they know its token, which is read from a file or from
+GNOMON_PROBE_TOKEN. Messages are sealed against changes, not encrypted: over networks that others
+listen to, use a tunnel.
 
 examples:
   gnomon latency -- ./program arg
@@ -16,6 +23,9 @@ examples:
   gnomon latency --on ring-4 -- signal:loads rate=1M phases=slow duration=10s
   gnomon latency --on probe:node1:9999 --token-file token -d 60s -o node1.gnomon
   gnomon latency node1.gnomon --html node1.html
+  gnomon latency probe --token-file token
+  gnomon latency probe --token-file token -p 1234 --port 7001
+  gnomon latency probe --print > probe.py
 """
 
 from __future__ import annotations
@@ -28,177 +38,134 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.latency.edges import DEFAULT
-from gnomon.cli import present
-from gnomon.cli.campaigns import add_campaign_options, campaign_options, campaign_progress
-from gnomon.cli.options import add_on_option, checked_seed
-from gnomon.errors import UsageError
+from gnomon.cli import options, present
+from gnomon.cli.campaigns import campaign_progress
+from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from gnomon.analysis.latency import LatencyResult
+    from gnomon.analysis.latency.measuring import OnResult
 
-    from gnomon.analysis.latency import LatencyResult, OnResult, Reference
-    from gnomon.sources.base import Target
+_PROBE = "probe"
+_MEASURED = ("on", "seed", "all_cpus", "cpus", "duration", "repeat", "campaign", "output")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon latency`."""
-    parser.usage = "gnomon latency [OPTIONS] REC\n       gnomon latency [OPTIONS] -- CMD"
-    parser.add_argument("recording", nargs="?", metavar="REC", help="a .gnomon folder")
-    parser.add_argument("--edges", metavar="LIST", help=f"of the bins, in cycles ({DEFAULT})")
-    parser.add_argument("-i", "--slice", metavar="TIME", help="how long an edge is counted (10ms)")
-    parser.add_argument("--samples", action="store_true", help="sample loads with what answered")
-    parser.add_argument("--period", type=int, metavar="N", help="sample every N-th load")
-    parser.add_argument("--cost", action="store_true", help="show cycles spent, not loads")
-    parser.add_argument("--latencies", metavar="FILE", help="measured latencies, as JSON")
-    add_on_option(parser, "host, a simulated machine or its .toml file, probe:HOST:PORT")
-    parser.add_argument("--seed", type=int, default=1, help="of the sweeps and the simulation (1)")
-    parser.add_argument("-a", "--all-cpus", action="store_true", help="all CPUs")
-    parser.add_argument("-p", "--pid", type=int, help="a running process")
-    parser.add_argument("--token-file", metavar="FILE", help="the token of the probe")
-    parser.add_argument("-r", "--repeat", metavar="N", type=int, default=1, help="run N times")
-    add_campaign_options(parser)
-    parser.add_argument("-d", "--duration", metavar="TIME", help="stop after TIME, as in 10s")
-    parser.add_argument("-o", "--output", metavar="REC", help="write a recording")
-    parser.add_argument(
-        "--force", action="store_true", help="replace an existing recording or page"
+    parser.usage = (
+        "gnomon latency [OPTIONS] REC\n       gnomon latency [OPTIONS] -- CMD\n"
+        "       gnomon latency probe [OPTIONS]"
     )
-    present.add_options(parser)
+    add = parser.add_argument
+    add("recording", nargs="?", metavar="REC", help="a .gnomon folder, or the word probe")
+    add("--edges", metavar="LIST", help="of the bins, in cycles (3,10:500:10)")
+    add("-i", "--slice", metavar="TIME", help="how long an edge is counted (10ms)")
+    add("--samples", action="store_true", help="sample loads with what answered")
+    add("--period", type=int, metavar="N", help="sample every N-th load")
+    add("--cost", action="store_true", help="show cycles spent, not loads")
+    add("--latencies", metavar="FILE", help="measured latencies, as JSON")
+    options.add(
+        parser,
+        *("on", "seed", "target", "repeat", "campaign", "recorded", "looks"),
+        on="host, a simulated machine or its .toml file, probe:HOST:PORT",
+        seed="of the sweeps and the simulation (1)",
+        repeat="run N times, for one histogram of all (1)",
+    )
+    add("--token-file", metavar="FILE", help="the token of the probe; else GNOMON_PROBE_TOKEN")
+    probe = parser.add_argument_group("probe")
+    probe.add_argument("--port", type=int, metavar="N", help="to listen on (9999; 0: any)")
+    probe.add_argument("--bind", metavar="ADDRESS", help="to listen on (127.0.0.1)")
+    probe.add_argument("--simulate", action="store_true", help="make loads up, to try it")
+    probe.add_argument("--print", action="store_true", help="write out the probe's one file")
     parser.set_defaults(argv=None)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
     """Measure, listen or open, and show; returns the program's exit status."""
-    present.check(options)
-    checked_seed(options.seed)
-    if options.period is not None and options.period < 1:
-        raise UsageError(f"--period must be at least 1, not {options.period}.")
-    references = _references(options)
-    with _live(options) as show:
-        result = _result(options, references, show)
+    if given.recording == _PROBE:
+        return _serve(given)
+    for name in ("port", "bind", "simulate", "print"):
+        if getattr(given, name) not in (None, False):
+            raise UsageError(f"--{name} is for `gnomon latency probe`.")
+    present.check(given)
+    if given.seed is not None:
+        options.checked_seed(given.seed)
+    with _live(given) as show:
+        result = _result(given, show)
     notes = []
-    if options.output:
-        name = options.output.removesuffix(".gnomon") + ".gnomon"
-        notes.append(f"recorded; `gnomon latency {name}` shows it again")
-    present.present("latency", options, replace(result, by_cost=options.cost), *notes)
-    return result.exit_status or (130 if result.interrupted and options.argv else 0)
+    if given.output:
+        notes = [f"recorded; `gnomon latency {options.with_ending(given.output)}` shows it again"]
+    present.present("latency", given, result, *notes)
+    return result.exit_status or (130 if result.interrupted and given.argv else 0)
 
 
 @contextmanager
-def _live(options: argparse.Namespace) -> Iterator[OnResult | None]:
+def _live(given: argparse.Namespace) -> Iterator[OnResult | None]:
     """Yield what shows the histogram while it grows; nothing where there is no screen."""
-    if options.repeat > 1 or present.takes_output(options) or not sys.stdout.isatty():
+    if (given.repeat or 1) > 1 or present.takes_output(given) or not sys.stdout.isatty():
         yield None
         return
     from gnomon.views.describe.latency import moment
     from gnomon.views.terminal.live import Redrawn
 
-    with Redrawn(sys.stdout, colour=options.color) as picture:
+    with Redrawn(sys.stdout, colour=given.color) as picture:
 
         def show(result: LatencyResult) -> None:
             rows = shutil.get_terminal_size().lines
-            picture.draw(moment(replace(result, by_cost=options.cost), rows))
+            picture.draw(moment(replace(result, by_cost=given.cost), rows))
 
         yield show
         picture.draw(())
 
 
-def _references(options: argparse.Namespace) -> Sequence[Reference] | None:
-    if options.latencies is None:
-        return None
-    from gnomon.analysis.latency.peaks import read_references
-
-    return read_references(options.latencies)
-
-
-def _result(
-    options: argparse.Namespace,
-    references: Sequence[Reference] | None,
-    show: OnResult | None,
-) -> LatencyResult:
-    if options.recording is not None:
-        return _recorded(options, references)
+def _result(given: argparse.Namespace, show: OnResult | None) -> LatencyResult:
     from gnomon.analysis.latency import latency
+
+    if given.recording is not None:
+        reason = "is for a program to run: what is recorded is not measured again."
+        options.refuse_given(given, *_MEASURED, "pid", reason=reason)
+        if given.slice or given.argv is not None:
+            raise UsageError(f"{'--slice' if given.slice else 'a command'} {reason}")
+        return latency(
+            given.recording, given.edges or None, latencies=given.latencies, cost=given.cost
+        )
     from gnomon.sources.latency import StreamsLatency
     from gnomon.sources.registry import source as chosen_source
 
-    source = chosen_source(options.on, usual_seed=options.seed)
+    source = chosen_source(given.on, usual_seed=1 if given.seed is None else given.seed)
+    target = None
     if isinstance(source, StreamsLatency):
-        _check_probe(options)
-    with campaign_progress(options, bar=options.repeat > 1) as show_progress:
-        return latency(
-            None if isinstance(source, StreamsLatency) else _target(options),
-            DEFAULT if options.edges is None else options.edges,
-            samples=options.samples,
-            length=options.slice,
-            period=options.period,
-            duration=options.duration,
-            repeat=options.repeat,
-            timeout=options.timeout,
-            warmup=options.warmup,
-            resume=options.resume,
-            seed=options.seed,
-            references=references,
-            output=options.output,
-            overwrite=options.force,
-            on=source,
-            token_file=options.token_file,
-            on_result=show,
-            on_progress=show_progress,
-        )
+        reason = f"does not go with --on {given.on}: the probe decides what it measures."
+        options.refuse_given(given, "all_cpus", "cpus", "pid", "repeat", "campaign", reason=reason)
+        if given.argv is not None:
+            raise UsageError(f"a command {reason}")
+        if given.duration is None and not sys.stdin.isatty() and not given.samples:
+            raise UsageError("nothing says when to stop: give --duration.")
+    else:
+        target = options.target(given)
+    with campaign_progress(given, bar=(given.repeat or 1) > 1) as progress:
+        return options.call(latency, given, target, on=source, on_result=show, on_progress=progress)
 
 
-def _recorded(options: argparse.Namespace, references: Sequence[Reference] | None) -> LatencyResult:
-    given = {
-        "--on": options.on,
-        "-a": options.all_cpus or None,
-        "-p": options.pid,
-        "-d": options.duration,
-        **campaign_options(options),
-        "-i": options.slice,
-        "-o": options.output,
-        "a command": options.argv,
-    }
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(f"a recording and {name}: what is recorded is not measured again.")
-    from gnomon.analysis.latency import latency_of
+def _serve(given: argparse.Namespace) -> int:
+    """Stream loads of this host until Ctrl-C, or write the probe out."""
+    from gnomon.sources.remote import probe
 
-    return latency_of(options.recording, options.edges, references=references)
+    reason = "does not go with `gnomon latency probe`: its viewer decides that."
+    options.refuse_given(given, *_MEASURED, reason=reason)
+    for name in ("edges", "slice", "samples", "period", "cost", "latencies", "argv"):
+        if getattr(given, name):
+            raise UsageError(f"{'a command' if name == 'argv' else f'--{name}'} {reason}")
+    if given.print:
+        import inspect
 
-
-def _check_probe(options: argparse.Namespace) -> None:
-    """Complain about something to measure, as a probe chooses that itself."""
-    given = {"-p": options.pid, "-a": options.all_cpus or None, "a command": options.argv}
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(f"--on {options.on} and {name}: the probe decides what it measures.")
-    for name, value in campaign_options(options).items():
-        if value is not None:
-            raise UsageError(f"--on {options.on} and {name}: the probe decides what it measures.")
-    if options.duration is None and not sys.stdin.isatty() and not options.samples:
-        raise UsageError("nothing says when to stop: give --duration.")
-
-
-def _target(options: argparse.Namespace) -> Target:
-    from gnomon.sources.base import Command, Cpus, Process
-
-    command = None
-    if options.argv:
-        command = Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)
-    if options.all_cpus:
-        if options.pid is not None:
-            raise UsageError("-p follows a process and -a all CPUs: choose one.")
-        if command is None and options.duration is None and not sys.stdin.isatty():
-            raise UsageError("nothing says when to stop: give --duration or a command after --.")
-        return Cpus(None, command)
-    if options.pid is not None:
-        if command is not None:
-            raise UsageError("-p measures a running process: omit the command.")
-        return Process(options.pid)
-    if command is None:
-        raise UsageError(
-            "nothing to measure: give a command after --, -p PID, -a, --on probe:HOST:PORT, "
-            "or a recording."
-        )
-    return command
+        sys.stdout.write(inspect.getsource(probe))
+        return 0
+    given.port = probe.PORT if given.port is None else given.port
+    given.bind = given.bind or "127.0.0.1"
+    try:
+        return probe.run(given)
+    except probe.ProbeUsageError as error:
+        raise UsageError(str(error)) from None
+    except probe.ProbeError as error:
+        raise GnomonError(str(error)) from None

@@ -12,51 +12,45 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.sources.base import Source, Target
+    from gnomon.sources.base import Command, Source, Target
     from gnomon.sources.simulated.simulator import Simulator
 
 _Returned = TypeVar("_Returned")
 _LARGEST_SEED = 2**63 - 1
 _PLACES = "host, valgrind, a simulated machine or its .toml file, cluster:NAME, probe:HOST:PORT"
 
-_TEXT: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "events": (("-e", "--events"), "EVENTS", "events, as in a,b:u,{c,d}"),
-    "interval": (("-i", "--interval"), "TIME", "read every TIME, as in 10ms"),
-    "cpus": (("-C", "--cpus"), "CPUS", "on these CPUs, as in 0-3,8"),
-    "duration": (("-d", "--duration"), "TIME", "stop after TIME, as in 5s"),
-    "output": (("-o", "--output"), "REC", "write a recording"),
-    "on": (("--on",), "WHERE", _PLACES),
-    "preset_profile": (("--preset-profile",), "NAME", "the machine's table of portable names"),
-    "timeout": (("--timeout",), "TIME", "stop a run after TIME, as in 30s"),
-    "input": (("--input",), "FILE", "standard input of each run (none)"),
-    "html": (("--html",), "FILE", "write a page, one HTML file, as well"),
+_OPTIONS = {
+    "events": ("-e --events", "EVENTS", "events, as in a,b:u,{c,d}"),
+    "interval": ("-i --interval", "TIME", "read every TIME, as in 10ms"),
+    "cpus": ("-C --cpus", "CPUS", "on these CPUs, as in 0-3,8"),
+    "duration": ("-d --duration", "TIME", "stop after TIME, as in 5s"),
+    "output": ("-o --output", "REC", "write a recording"),
+    "on": ("--on", "WHERE", _PLACES),
+    "preset_profile": ("--preset-profile", "NAME", "the machine's table of portable names"),
+    "timeout": ("--timeout", "TIME", "stop a run after TIME, as in 30s"),
+    "input": ("--input", "FILE", "standard input of each run (ours)"),
+    "repeat": ("-r --repeat", "N", "run N times"),
+    "warmup": ("--warmup", "N", "run N times first, not counted (0)"),
+    "pid": ("-p --pid", "PID", "in a running process"),
+    "run": ("--run", "N", "this run of a recording"),
+    "seed": ("--seed", "N", "of what is random"),
+    "top": ("-n --top", "N", "show N rows"),
+    "all_cpus": ("-a --all-cpus", "", "on all CPUs"),
+    "overwrite": ("--force", "", "replace existing files"),
+    "resume": ("--resume", "", "only go on with what was interrupted before"),
 }
-_NUMBER: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "repeat": (("-r", "--repeat"), "N", "run N times"),
-    "warmup": (("--warmup",), "N", "run N times first, not counted (0)"),
-    "pid": (("-p", "--pid"), "PID", "in a running process"),
-    "run": (("--run",), "N", "this run of a recording"),
-    "seed": (("--seed",), "N", "of what is random"),
-    "top": (("-n", "--top"), "N", "show N rows"),
-}
-_FLAG: dict[str, tuple[tuple[str, ...], str]] = {
-    "all_cpus": (("-a", "--all-cpus"), "on all CPUs"),
-    "overwrite": (("--force",), "replace existing files"),
-    "resume": (("--resume",), "only go on with what was interrupted before"),
-    "csv": (("--csv",), "print the tables as CSV"),
-    "all": (("--all",), "show everything, unfolded"),
-}
+"""Options by the parameters they are: flags, what they take (numbers, texts or nothing), help."""
+_NUMBERS = ("N", "PID")
 _GROUPS = {
     "simulation": ("on", "seed", "preset_profile"),
     "target": ("all_cpus", "cpus", "pid", "duration"),
     "campaign": ("timeout", "warmup", "resume"),
     "recorded": ("output", "overwrite"),
-    "looks": ("html", "csv", "all", "color"),
 }
 _REPLACED = {
     "--source": "--on, as in --on valgrind",
@@ -70,27 +64,21 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: str | int) -
     for name in (each for word in names for each in _GROUPS.get(word, (word,))):
         change = changes.pop(name, None)
         text = change if isinstance(change, str) else None
-        default = None if text else change
-        if name in _TEXT:
-            flags, metavar, usual = _TEXT[name]
-            parser.add_argument(*flags, dest=name, metavar=metavar, help=text or usual)
-        elif name in _NUMBER:
-            flags, metavar, usual = _NUMBER[name]
-            usual += f" ({default})" if default is not None else ""
-            parser.add_argument(
-                *flags, dest=name, metavar=metavar, type=int, default=default, help=text or usual
-            )
-        elif name in _FLAG:
-            flags, usual = _FLAG[name]
-            parser.add_argument(*flags, dest=name, action="store_true", help=text or usual)
-        elif name == "color":
-            modes = ("auto", "always", "never")
-            parser.add_argument("--color", choices=modes, default="auto", help="colour the output")
+        if name == "looks":
+            from gnomon.cli import present
+
+            present.add_options(parser)
+        elif name in _OPTIONS:
+            flags, metavar, usual = _OPTIONS[name]
+            takes: dict[str, Any] = {"metavar": metavar} if metavar else {"action": "store_true"}
+            if metavar in _NUMBERS:
+                takes["type"] = int
+            if isinstance(change, int):
+                takes["default"], text = change, f"{usual} ({change})"
+            parser.add_argument(*flags.split(), dest=name, help=text or usual, **takes)
         else:
-            usual = "what to run"
-            parser.add_argument(
-                name, nargs=argparse.REMAINDER, metavar="-- CMD", help=text or usual
-            )
+            words = argparse.REMAINDER
+            parser.add_argument(name, nargs=words, metavar="-- CMD", help=text or "what to run")
     assert not changes, f"no such options: {changes}"
 
 
@@ -102,7 +90,8 @@ def call(
 ) -> _Returned:
     """Call a function of the API with the options that are parameters of it, as far as given."""
     code = function.__code__
-    names = code.co_varnames[len(arguments) : code.co_argcount + code.co_kwonlyargcount]
+    given_in_place = min(len(arguments), code.co_argcount)
+    names = code.co_varnames[given_in_place : code.co_argcount + code.co_kwonlyargcount]
     passed = {name: getattr(given, name, None) for name in names if name not in more}
     passed = {name: value for name, value in passed.items() if value is not None}
     return function(*arguments, **passed, **more)
@@ -118,33 +107,20 @@ def refuse_replaced(arguments: Sequence[str]) -> None:
 
 def refuse_given(given: argparse.Namespace, *names: str, reason: str) -> None:
     """Complain about options that make no sense here, as those of runs beside a recording."""
-    flags = {name: entry[0] for table in (_TEXT, _NUMBER, _FLAG) for name, entry in table.items()}
     for name in (each for word in names for each in _GROUPS.get(word, (word,))):
         if getattr(given, name, None):
-            raise UsageError(f"{flags[name][0]} {reason}")
+            flag = _OPTIONS.get(name, (f"--{name}", "", ""))[0].split()[0]
+            raise UsageError(f"{flag} {reason}")
 
 
-def target(given: argparse.Namespace) -> Target:
-    """Return what is to be counted: a command, a process or CPUs."""
-    from gnomon.events.sysfs import parse_cpu_list
-    from gnomon.sources.base import Command, Cpus, Process
+def command(given: argparse.Namespace, argv: Sequence[str] | None = None) -> Command:
+    """Return the program to run; where stdout is for our data, its output goes to stderr."""
+    from gnomon.sources.base import Command
 
-    command = None
-    if given.argv:
-        command = Command(tuple(given.argv), stdout=2 if takes_output(given) else None)
-    if given.all_cpus or given.cpus is not None:
-        if given.pid is not None:
-            raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
-        if command is None and given.duration is None and not sys.stdin.isatty():
-            raise UsageError("nothing says when to stop: give --duration or a command after --.")
-        return Cpus(None if given.cpus is None else parse_cpu_list(given.cpus), command)
-    if given.pid is not None:
-        if command is not None:
-            raise UsageError("-p counts in a running process: omit the command.")
-        return Process(given.pid)
-    if command is None:
-        raise UsageError("nothing to measure: give a command after --, or -p PID, or -a.")
-    return command
+    stdout = 2 if takes_output(given) else None
+    return Command(
+        tuple(argv or given.argv), stdout=stdout, input=getattr(given, "input", "") or ""
+    )
 
 
 def names(text: str | None, option: str, example: str) -> list[str] | None:
@@ -160,6 +136,36 @@ def names(text: str | None, option: str, example: str) -> list[str] | None:
 def takes_output(given: argparse.Namespace) -> bool:
     """Whether standard output is for data, so that a measured program must not write there."""
     return bool(given.json or getattr(given, "csv", False))
+
+
+def recorded(given: argparse.Namespace, name: str, does: str) -> tuple[str, ...]:
+    """Return the note below a result that was recorded: which command shows it again."""
+    if not given.output:
+        return ()
+    return (f"recorded; `gnomon {name} {with_ending(given.output)}` {does}",)
+
+
+def target(given: argparse.Namespace) -> Target:
+    """Return what is to be counted: a command, a process or CPUs."""
+    from gnomon.events.sysfs import parse_cpu_list
+    from gnomon.sources.base import Cpus, Process
+
+    cpus, pid = getattr(given, "cpus", None), getattr(given, "pid", None)
+    what = command(given) if given.argv else None
+    if getattr(given, "all_cpus", False) or cpus is not None:
+        if pid is not None:
+            raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
+        if what is None and given.duration is None and not sys.stdin.isatty():
+            raise UsageError("nothing says when to stop: give --duration or a command after --.")
+        return Cpus(None if cpus is None else parse_cpu_list(cpus), what)
+    if pid is not None:
+        if what is not None:
+            raise UsageError("-p counts in a running process: omit the command.")
+        return Process(pid)
+    if what is None:
+        others = ", or -p PID, or -a" if hasattr(given, "pid") else ""
+        raise UsageError(f"nothing to measure: give a command after --{others}.")
+    return what
 
 
 def chosen_source(given: argparse.Namespace) -> Source:

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from gnomon.result import Result
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of looking; --json is there already, for every command."""
     parser.add_argument("--html", metavar="FILE", help="write a page, one HTML file, as well")
     parser.add_argument("--csv", action="store_true", help="print the tables as CSV")
     parser.add_argument("--all", action="store_true", help="show everything, unfolded")
-    parser.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colour the output"
-    )
+    modes = ("auto", "always", "never")
+    parser.add_argument("--color", choices=modes, default="auto", help="colour the output")
 
 
 def check(options: argparse.Namespace) -> None:
@@ -55,7 +54,7 @@ def check_new_file(path: Path, what: str, *, force: bool) -> None:
 
 def takes_output(options: argparse.Namespace) -> bool:
     """Whether standard output is for data, so that a measured program must not write there."""
-    return bool(options.json or options.csv)
+    return bool(options.json or getattr(options, "csv", False))
 
 
 def present(command: str, options: argparse.Namespace, result: Result, *notes: str) -> None:
@@ -73,10 +72,10 @@ def present(command: str, options: argparse.Namespace, result: Result, *notes: s
     else:
         show.show(result, sys.stdout, everything=options.all, colour=options.color)
         for note in notes:
-            print(note)
+            show.say(note)
     if options.html is not None:
         show.write_page(options.html, result, title=f"gnomon {command}")
-        print(f"page: {options.html}", file=sys.stderr if takes_output(options) else sys.stdout)
+        show.say(f"page: {options.html}", sys.stderr if takes_output(options) else sys.stdout)
 
 
 def _print_csv(text: str) -> None:

@@ -20,87 +20,56 @@ examples:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from gnomon.cli import present
-from gnomon.cli.campaigns import add_campaign_options, campaign_progress
-from gnomon.cli.options import add_on_option
+from gnomon.analysis import survey as surveys
+from gnomon.cli import options, present
+from gnomon.cli.campaigns import campaign_progress
 from gnomon.errors import UsageError
-
-if TYPE_CHECKING:
-    from gnomon.analysis.survey import SurveyResult
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon survey`."""
     parser.add_argument("recording", nargs="?", metavar="REC", help="show a survey made before")
-    parser.add_argument("-r", "--repeat", metavar="N", type=int, default=3, help="runs a batch")
-    parser.add_argument("-e", "--events", metavar="EVENTS", help="only these events")
-    parser.add_argument("-o", "--output", metavar="REC", help="where to record it")
-    add_on_option(parser, "where to count, several with commas: host,valgrind,laptop")
+    options.add(parser, "repeat", "events", "output", repeat="run each batch N times (3)")
+    options.add(parser, "on", on="where to count, several with commas: host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
-    parser.add_argument("-i", "--interval", metavar="TIME", help="longest turn of --one-run (20ms)")
-    add_campaign_options(parser, resume=False)
-    parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
-    parser.add_argument(
-        "--resume",
-        nargs="?",
-        const=True,
-        default=False,
-        metavar="REC",
-        help="only go on with what was interrupted before, in REC without a command",
-    )
-    parser.add_argument("--force", action="store_true", help="replace an existing recording")
-    present.add_options(parser)
+    options.add(parser, "interval", interval="longest turn of --one-run (20ms)")
+    options.add(parser, "timeout", "warmup", "input", "seed", seed="of the order of runs (1)")
+    text = "only go on with what was interrupted before, in REC without a command"
+    parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
+    options.add(parser, "overwrite", "looks")
     parser.set_defaults(argv=[])
 
 
-def run(options: argparse.Namespace) -> int:
-    """Survey, or show a survey that was made before."""
-    present.check(options)
-    result = _result(options)
-    notes = [] if options.recording is not None else [f"recorded in {_nearby(result.recording)}"]
-    present.present("survey", options, result, *notes)
+def run(given: argparse.Namespace) -> int:
+    """Survey, or show a survey that was made before; 130 when it was interrupted."""
+    present.check(given)
+    result = _result(given)
+    notes = [f"recorded in {_nearby(result.recording)}"] if given.recording is None else []
+    present.present("survey", given, result, *notes)
     return 0 if result.complete else 130
 
 
 def _nearby(path: str) -> str:
     """Return a path as seen from here, when it is not elsewhere."""
-    from pathlib import Path
-
     place, here = Path(path), Path.cwd()
     return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 
-def _result(options: argparse.Namespace) -> SurveyResult:
-    from gnomon.analysis import survey as surveys
-    from gnomon.recording import Recording
-    from gnomon.sources.base import Command
+def _result(given: argparse.Namespace) -> surveys.SurveyResult:
+    if given.recording is not None:
+        from gnomon.recording import Recording
 
-    if options.recording is not None:
-        if options.argv or options.resume:
-            raise UsageError("a survey is either shown or made: leave the command away.")
-        with Recording.open(options.recording) as recording:
+        if given.argv or given.resume:
+            raise UsageError("a survey is either shown or made: omit the command.")
+        with Recording.open(given.recording) as recording:
             return surveys.survey_of(recording)
-    with campaign_progress(options) as show:
-        if isinstance(options.resume, str):
-            if options.argv:
+    with campaign_progress(given) as show:
+        if isinstance(given.resume, str):
+            if given.argv:
                 raise UsageError("--resume REC knows the command from the recording: omit it.")
-            return surveys.resume(options.resume, timeout=options.timeout, on_progress=show)
-        if not options.argv:
+            return options.call(surveys.resume, given, given.resume, on_progress=show)
+        if not given.argv:
             raise UsageError("nothing to survey: give a command after --, or a recording.")
-        return surveys.survey(
-            Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None),
-            options.events,
-            output=options.output,
-            repeat=options.repeat,
-            on=options.on,
-            one_run=options.one_run,
-            interval=options.interval,
-            timeout=options.timeout,
-            warmup=options.warmup,
-            resume=options.resume,
-            seed=options.seed,
-            overwrite=options.force,
-            on_progress=show,
-        )
+        return options.call(surveys.survey, given, options.command(given), on_progress=show)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Self
@@ -14,68 +15,18 @@ from gnomon.errors import StateError, UsageError
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.overflow import Overflow, check_threshold, default_threshold
+from gnomon.instrument.result import By, Hit, Profile
 from gnomon.instrument.symbols import AddressSpace
 from gnomon.sources.base import Command, Process, Source, Target
 from gnomon.sources.registry import source as chosen_source
 from gnomon.sources.sampling import CanSample, MappedFile, Place, SampleBatch, Sampler, Sampling
+from gnomon.units import parse_seconds
 
+_CLOCK = "cpu-clock"
+_SIMULATED_THRESHOLD = 1009  # simulated programs are small
 _NAP = 0.1
 # How long the thread that looks at frames waits for the interpreter, in seconds.
 _SWITCH_INTERVAL = 1e-4
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """How many samples fell on a place, and how many events they stand for."""
-
-    place: Place
-    samples: int
-    events: int
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Samples of one event, added up by address.
-
-    Each sample stands for `threshold` events; `counted` is what the counters read. The two
-    differ by less than one threshold for each thread, and, where that has several CPUs to
-    run on, for each of those: every counter keeps its own remainder. `lost` samples found
-    their ring full.
-    """
-
-    event: str
-    threshold: int
-    addresses: tuple[tuple[int, Hit], ...]
-    counted: int | None = None
-    lost: int = 0
-    throttled: int = 0
-    exit_status: int | None = None
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def samples(self) -> int:
-        """How many samples there are."""
-        return sum(hit.samples for _, hit in self.addresses)
-
-    def by_function(self) -> list[Hit]:
-        """Return hits by function, most first."""
-        return self._grouped(lambda p: Place(p.module, p.function))
-
-    def by_line(self) -> list[Hit]:
-        """Return hits by source line, most first; code without lines stays by function."""
-        return self._grouped(lambda p: p)
-
-    def by_module(self) -> list[Hit]:
-        """Return hits by executable or library, most first."""
-        return self._grouped(lambda p: Place(p.module, ""))
-
-    def _grouped(self, key: Callable[[Place], Place]) -> list[Hit]:
-        samples: Counter[Place] = Counter()
-        events: Counter[Place] = Counter()
-        for _, hit in self.addresses:
-            samples[key(hit.place)] += hit.samples
-            events[key(hit.place)] += hit.events
-        return [Hit(place, number, events[place]) for place, number in samples.most_common()]
 
 
 @dataclass(slots=True)
@@ -108,22 +59,29 @@ class _Spaces:
 
 
 def profile(
-    target: Target,
-    event: str,
+    target: Sequence[str] | Target,
+    events: str | None = None,
     *,
     threshold: int | None = None,
+    duration: str | float | None = None,
     on: Source | str | None = None,
+    by: str = "function",
+    top: int = 20,
     until: Callable[[], bool] = lambda: False,
 ) -> Profile:
     """Sample an event on a target until that ends, and return where it happened.
 
     The threshold is how many events make a sample; without one it is a prime that gives
-    a useful number of them. `on` says where to sample, as `--on` does.
+    a useful number of them. `events` is one event, cpu-clock without it, and `on` says where to
+    sample, as `--on` does. The `top` places are shown, `by` function, line, module or address.
     """
+    if isinstance(target, Sequence):
+        target = Command(tuple(target))
+    limit, began = parse_seconds(duration, "duration"), time.monotonic()
     source = chosen_source(on)
     if not isinstance(source, CanSample):
         raise UsageError(f"{source.name} takes no samples: choose host, or a simulated machine.")
-    request, chosen = _choose(event, threshold, source)
+    request, chosen = _choose(events, threshold, source)
     hits: Counter[tuple[int, int]] = Counter()
     spaces = _Spaces(from_exec=isinstance(target, Command))
     if isinstance(target, Process):
@@ -132,30 +90,38 @@ def profile(
         sampler.start()
         ended = False
         while not ended and not until():
-            ended = sampler.wait(_NAP)
+            ended = sampler.wait(_NAP) or (limit is not None and time.monotonic() - began >= limit)
             _count(sampler.drain(), hits)
             spaces.take(sampler.maps())
         sampler.stop()
         _count(sampler.drain(), hits)
         spaces.take(sampler.maps())
-        counted = sampler.totals(0)[2]
-        warnings = _warnings(sampler.lost, sampler.throttled)
         return Profile(
             request.label,
             chosen,
             _addresses(hits, spaces, sampler, chosen),
-            counted,
+            sampler.totals(0)[2],
             sampler.lost,
             sampler.throttled,
             sampler.exit_status,
-            warnings,
+            By(by),
+            top,
+            warnings=_warnings(sampler.lost, sampler.throttled),
+            provenance=source.provenance(target),
         )
 
 
-def _choose(event: str, threshold: int | None, source: CanSample) -> tuple[Request, int]:
-    ((request, *_), *_) = parse_events(event, source.resolve)
-    chosen = default_threshold(request.event) if threshold is None else threshold
-    return request, check_threshold(request, chosen)
+def _choose(events: str | None, threshold: int | None, source: CanSample) -> tuple[Request, int]:
+    if events is None:
+        simulated = source.capabilities.own_time
+        events = source.default_events()[0][0].label if simulated else _CLOCK
+    requests = [each for group in parse_events(events, source.resolve) for each in group]
+    if len(requests) > 1:
+        raise UsageError(f"'{events}' is {len(requests)} events: sample one at a time.")
+    if threshold is None and source.capabilities.own_time:
+        threshold = _SIMULATED_THRESHOLD
+    chosen = default_threshold(requests[0].event) if threshold is None else threshold
+    return requests[0], check_threshold(requests[0], chosen)
 
 
 def _count(batch: SampleBatch, hits: Counter[tuple[int, int]]) -> None:
@@ -164,9 +130,9 @@ def _count(batch: SampleBatch, hits: Counter[tuple[int, int]]) -> None:
 
 def _addresses(
     hits: Counter[tuple[int, int]], spaces: _Spaces, sampler: Sampler, threshold: int
-) -> tuple[tuple[int, Hit], ...]:
+) -> tuple[Hit, ...]:
     return tuple(
-        (ip, Hit(sampler.place_of(ip) or spaces.find(pid, ip), samples, samples * threshold))
+        Hit(*(sampler.place_of(ip) or spaces.find(pid, ip)), samples, samples * threshold, ip)
         for (pid, ip), samples in hits.most_common()
     )
 
@@ -236,7 +202,7 @@ class PythonProfile:
         if self._counted is None:
             raise StateError("the profile is not finished: ask for it after the with block.")
         addresses = tuple(
-            (0, Hit(place, samples, samples * self.threshold))
+            Hit(*place, samples, samples * self.threshold)
             for place, samples in self._hits.most_common()
         )
         lost = self._set.lost_overflows

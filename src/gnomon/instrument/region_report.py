@@ -1,16 +1,21 @@
-"""Reading the tables that regions keep, and taking out what regions cost themselves."""
+"""Running programs that mark regions, reading the tables that these keep, and what they cost."""
 
 from __future__ import annotations
 
 import errno
 import os
 import struct
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from gnomon.errors import RecordingError
+from gnomon.errors import RecordingError, UsageError
+from gnomon.instrument.accounts import region_accounts
+from gnomon.instrument.result import Overhead, RegionCount, RegionReport
+from gnomon.launch import Command
 
 CALIBRATION = "(calibration)"
 EMPTY = "(empty)"
@@ -23,58 +28,6 @@ _NONE = 0xFFFFFFFF
 # Both mirror the structures in native/regions/table.hh.
 _HEADER = struct.Struct(f"=8sIIIIII{_EVENTS * 112}s")
 _NODE = struct.Struct(f"=IIII128sQQQQQQ{_EVENTS}Q")
-
-
-@dataclass(frozen=True, slots=True)
-class RegionCount:
-    """What a region counted, over all its instances, threads and processes.
-
-    `raw` is as counted; `corrected` has the cost of the regions themselves taken out,
-    its own and that of those inside it. An event that could not be counted in some
-    thread is missing from both. `coverage` is the share of the time in which the events
-    were on counters: where it is below 1, counts lack what went unseen.
-    """
-
-    path: tuple[str, ...]
-    instances: int
-    threads: int
-    processes: int
-    wall: int
-    shortest: int
-    longest: int
-    raw: dict[str, int]
-    corrected: dict[str, float]
-    coverage: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The innermost name."""
-        return self.path[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Overhead:
-    """What one instance of an empty region costs: as it sees itself, and as its parent does."""
-
-    inside: dict[str, float] = field(default_factory=dict)
-    outside: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RegionReport:
-    """All regions, outer ones before those inside them, with the overhead that was found."""
-
-    regions: tuple[RegionCount, ...]
-    events: tuple[str, ...]
-    overhead: Overhead
-    warnings: tuple[str, ...] = ()
-
-    def __getitem__(self, name: str) -> RegionCount:
-        """Return a region by its name or its path, as in `outer/inner`."""
-        for found in self.regions:
-            if name in (found.name, "/".join(found.path)):
-                return found
-        raise KeyError(name)
 
 
 @dataclass(slots=True)
@@ -147,6 +100,65 @@ def _node(content: bytes, index: int, events: int) -> _Node:
     )
 
 
+def regions(
+    command: Sequence[str] | Command,
+    events: str | None = None,
+    *,
+    raw: bool = False,
+    exclusive: bool = False,
+) -> RegionReport:
+    """Run a program and return what the regions counted that it marks.
+
+    A file that ends in .py is run by this Python. `raw` leaves in what regions cost themselves;
+    `exclusive` shows the time of a region without those inside it as well.
+    """
+    from gnomon.events.syntax import ask
+    from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH
+    from gnomon.sources.registry import source
+
+    if isinstance(command, str):
+        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
+    command = command if isinstance(command, Command) else Command(tuple(command))
+    if not command.argv:
+        raise UsageError("nothing to run: give a script or command after --.")
+    host = source()
+    if events:
+        ask(events, host.resolve)  # a wrong name is better found before the run
+    argv = (sys.executable,) * command.argv[0].endswith(".py") + tuple(command.argv)
+    with tempfile.TemporaryDirectory(prefix="gnomon-regions-") as folder:
+        environment = {**(command.environment or os.environ), FOLDER: folder, SWITCH: "on"}
+        if events:
+            environment[EVENTS] = events
+        status = _run(replace(command, argv=argv, environment=environment))
+        report = read_folder(folder)
+    used_up = region_accounts(report, corrected=not raw).warnings if exclusive else ()
+    return replace(
+        report,
+        exit_status=status,
+        as_counted=raw,
+        exclusive=exclusive,
+        warnings=(*report.warnings, *used_up),
+        provenance=host.provenance(replace(command, argv=argv)),
+    )
+
+
+def _run(command: Command) -> int:
+    """Run a command to its end and return its exit status."""
+    from gnomon.sources.host import Subject
+
+    subject = Subject(command)
+    try:
+        subject.release()
+        while not subject.wait(None):
+            pass
+    except KeyboardInterrupt:
+        subject.wait(None)  # the terminal has interrupted the program as well
+    finally:
+        status = subject.exit_status
+        subject.close()
+    return status or 0
+
+
 def read_folder(folder: Path | str) -> RegionReport:
     """Return the regions of all processes that keep theirs in a folder, added up."""
     tables = []
@@ -188,7 +200,13 @@ def _report(tables: list[_Table], overhead: Overhead) -> RegionReport:
     )
     events = tuple(dict.fromkeys(event for table in tables for event in table.events))
     failed = {node.failed for parts in merged.values() for _, node in parts if node.failed}
-    return RegionReport(regions, events, overhead, _warnings(regions, failed))
+    report = RegionReport(regions, events, overhead, warnings=_warnings(regions, failed))
+    raw, own = (
+        {row.path: row.exclusive for row in region_accounts(report, corrected=corrected).rows}
+        for corrected in (False, True)
+    )
+    rows = (replace(each, own=raw[each.path], own_corrected=own[each.path]) for each in regions)
+    return replace(report, regions=tuple(rows))
 
 
 def _warnings(regions: Iterable[RegionCount], failed: Iterable[int]) -> tuple[str, ...]:

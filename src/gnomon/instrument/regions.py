@@ -26,14 +26,8 @@ from gnomon.errors import UsageError
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.instrument.eventset import default_source
-from gnomon.instrument.region_report import (
-    CALIBRATION,
-    EMPTY,
-    Overhead,
-    RegionReport,
-    read_folder,
-    read_tables,
-)
+from gnomon.instrument.region_report import CALIBRATION, EMPTY, read_folder, read_tables
+from gnomon.instrument.result import Overhead, RegionReport
 
 F = TypeVar("F", bound=Callable[..., Any])
 

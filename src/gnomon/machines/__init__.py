@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
-    from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
     from gnomon.machines.description import load_machine, machine_names, parse_machine
     from gnomon.machines.execution import (
         SAMPLE,
@@ -22,15 +21,18 @@ if TYPE_CHECKING:
     )
     from gnomon.machines.fields import FieldError
     from gnomon.machines.ledger import Counts, Ledger, Mode, Table, count_names, ledger_names
-    from gnomon.machines.loads import FAST, SLOW, LoadRun
     from gnomon.machines.machine import (
         Cache,
+        Core,
         Duplex,
+        InstructionCycles,
         Link,
         Machine,
         MemoryController,
         Node,
+        Pipeline,
         Placement,
+        Prefetcher,
         Replacement,
         Tlb,
         Translation,
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from gnomon.machines.memory import DEPENDENT, Access, Kind, MemorySystem, Place, Trace
     from gnomon.machines.pmu.description import load_pmu
     from gnomon.machines.program import Observed, Program, Range
-    from gnomon.machines.signals import Process, load_signal
-    from gnomon.machines.workloads.build import build, parse_workload
+    from gnomon.machines.signals import FAST, SLOW, LoadRun, Process, load_signal
+    from gnomon.machines.workloads.programs import build, parse_workload
 
 __all__ = [
     "DEPENDENT",
@@ -101,20 +103,20 @@ __getattr__, __dir__ = lazy_names(
     {
         "Access": "memory",
         "Cache": "machine",
-        "Core": "core",
+        "Core": "machine",
         "Counts": "ledger",
         "DEPENDENT": "memory",
         "Duplex": "machine",
         "Execution": "execution",
         "ExecutionError": "execution",
-        "FAST": "loads",
+        "FAST": "signals",
         "FieldError": "fields",
-        "InstructionCycles": "core",
+        "InstructionCycles": "machine",
         "Kind": "memory",
         "LatencyWatch": "execution",
         "Ledger": "ledger",
         "Link": "machine",
-        "LoadRun": "loads",
+        "LoadRun": "signals",
         "Machine": "machine",
         "MemoryController": "machine",
         "MemorySystem": "memory",
@@ -122,17 +124,17 @@ __getattr__, __dir__ = lazy_names(
         "Node": "machine",
         "Observed": "program",
         "OverflowWatch": "execution",
-        "Pipeline": "core",
+        "Pipeline": "machine",
         "Place": "memory",
         "Placement": "machine",
-        "Prefetcher": "core",
+        "Prefetcher": "machine",
         "Process": "signals",
         "Program": "program",
         "Range": "program",
         "Replacement": "machine",
         "RunOptions": "execution",
         "SAMPLE": "execution",
-        "SLOW": "loads",
+        "SLOW": "signals",
         "Table": "ledger",
         "ThreadState": "execution",
         "ThreadStatus": "execution",
@@ -141,7 +143,7 @@ __getattr__, __dir__ = lazy_names(
         "Translation": "machine",
         "Watch": "execution",
         "WritePolicy": "machine",
-        "build": "workloads.build",
+        "build": "workloads.programs",
         "count_names": "ledger",
         "ledger_names": "ledger",
         "load_machine": "description",
@@ -149,6 +151,6 @@ __getattr__, __dir__ = lazy_names(
         "load_signal": "signals",
         "machine_names": "description",
         "parse_machine": "description",
-        "parse_workload": "workloads.build",
+        "parse_workload": "workloads.programs",
     },
 )

@@ -13,16 +13,19 @@ from gnomon.events.tomlfile import (
     parse_definitions,
     suggestion,
 )
-from gnomon.machines.core import Core, InstructionCycles, Pipeline, Prefetcher
 from gnomon.machines.fields import FieldError, choice, number, size, truth, whole
 from gnomon.machines.machine import (
     Cache,
+    Core,
     Duplex,
+    InstructionCycles,
     Link,
     Machine,
     MemoryController,
     Node,
+    Pipeline,
     Placement,
+    Prefetcher,
     Replacement,
     Tlb,
     Translation,

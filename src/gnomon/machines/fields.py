@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import UsageError
-from gnomon.events.tomlfile import suggestion
 
 if TYPE_CHECKING:
     from gnomon.events.tomlfile import Section
@@ -59,6 +58,8 @@ def choice(section: Section, key: str, kind: type[E], default: E) -> E:
         return kind(value)
     except ValueError:
         known = [each.value for each in kind]
+        from gnomon.events.tomlfile import suggestion
+
         hint = suggestion(value, known) or f": choose from {', '.join(known)}"
         raise section.error(f"'{value}' is unknown{hint}", key) from None
 

@@ -9,8 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon import _native
-from gnomon.machines.core import Pipeline, Prefetcher
-from gnomon.machines.machine import Duplex, Placement, Replacement, WritePolicy
+from gnomon.machines.machine import (
+    Duplex,
+    Pipeline,
+    Placement,
+    Prefetcher,
+    Replacement,
+    WritePolicy,
+)
 
 if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions

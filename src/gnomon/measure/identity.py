@@ -39,6 +39,8 @@ def identify(
         command = target.command if isinstance(target, Cpus) else target
         if isinstance(command, Command):
             identity |= {f"program {name}": digest for name, digest in programs(command)}
+            if command.input:
+                identity[f"input {command.input}"] = _digest(Path(command.input))
     identity["source"] = ", ".join(dict.fromkeys(_source(each) for _, each in sources))
     identity |= {f"machine {each.name}": _machine(each, origin) for each, origin in sources}
     identity |= {name: _value(value) for name, value in options.items()}
@@ -55,11 +57,15 @@ def programs(command: Command) -> Iterator[tuple[str, str]]:
         path = _executable(command, word) if place == 0 else _script(command, word)
         if path is None:
             continue
-        try:
-            with path.open("rb") as stream:
-                yield word, hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
-        except OSError:
-            yield word, "unreadable"
+        yield word, _digest(path)
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
+    except OSError:
+        return "unreadable"
 
 
 def folder_digest(folder: Path) -> str:
@@ -83,8 +89,10 @@ def change(before: Mapping[str, str], now: Mapping[str, str]) -> str:
         if was == becomes:
             continue
         kind, _, rest = name.partition(" ")
-        if kind == "program":
-            return f"the program '{rest}' has changed"
+        if kind == "input" and not (was and becomes):
+            return f"the input '{rest}' was {'given' if was else 'not given'} when it began"
+        if kind in ("program", "input"):
+            return f"the {kind} '{rest}' has changed"
         if kind == "machine":
             return f"it began on {was or 'another machine'} and this is {becomes or 'another'}"
         if kind == "folder":

@@ -2,7 +2,7 @@
 
 `uln` runs message programs on machines with and without user-level notification, `simulator`
 runs them on clusters, `cluster_model` solves equations of them, `fitting` finds parameters of
-these equations in measurements, and `host` measures messages between processes of this host.
+these equations in measurements, and `sessions` measures messages between processes of this host.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         efficiency,
         response_bytes,
     )
+    from gnomon.messaging.result import Timeline
     from gnomon.messaging.simulator import (
         Cluster,
         Layout,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
         simulate,
     )
     from gnomon.messaging.simulator.programs import all_to_all, dirt, key_value, ping_pong
-    from gnomon.messaging.timeline import Timeline
     from gnomon.messaging.uln import (
         KERNEL_NIC,
         MEMORY_BASE,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         run_programs,
     )
     from gnomon.messaging.uln.network import LINE_BYTES
-    from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
+    from gnomon.messaging.uln.programming import PING, Style, run_ping_pong
     from gnomon.result import Quantity
 
 __all__ = [
@@ -157,76 +157,31 @@ __all__ = [
     "solve",
 ]
 
+_NAMES = {
+    "cluster_model": (
+        "Exchange ModelError OS_NIC Overheads Queue Saturation Solution Speed SpeedLaw States "
+        "Unshared expected_maximum solve"
+    ),
+    "fitting": (
+        "ImbalanceFit MeasurementError MissFit Quantity SaturationFit fit_imbalance "
+        "fit_misses fit_saturation read_columns"
+    ),
+    "raytracer_model": (
+        "BlockLaw DIRT_CORE_SPEEDUP DIRT_DEFAULT_EDGE DIRT_HANDLER DIRT_ONE_WAY DIRT_RECEIVE "
+        "DIRT_REQUEST_BYTES DIRT_RESPONSE_PRINTED DIRT_RESPONSE_USED DIRT_SEND DIRT_WAKE "
+        "DirectResume Dirt best_edge efficiency response_bytes"
+    ),
+    "result": "Timeline",
+    "simulator": "Cluster Layout MessageRun Script SimulatedRun load_cluster simulate",
+    "simulator.programs": "all_to_all dirt key_value ping_pong",
+    "uln": (
+        "DeadlockError Descriptor Doorbell Fallback KERNEL_NIC MEMORY_BASE MEMORY_BYTES "
+        "Placement ProgramRun Thread TimeLimitError ULN USER_LEVEL_NIC run_programs"
+    ),
+    "uln.network": "LINE_BYTES",
+    "uln.programming": "PING Style run_ping_pong",
+}
+
 __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "BlockLaw": "raytracer_model",
-        "DIRT_CORE_SPEEDUP": "raytracer_model",
-        "Cluster": "simulator",
-        "DIRT_DEFAULT_EDGE": "raytracer_model",
-        "DeadlockError": "uln",
-        "Descriptor": "uln",
-        "DirectResume": "raytracer_model",
-        "Dirt": "raytracer_model",
-        "Doorbell": "uln",
-        "Exchange": "cluster_model",
-        "Fallback": "uln",
-        "DIRT_HANDLER": "raytracer_model",
-        "ImbalanceFit": "fitting",
-        "KERNEL_NIC": "uln",
-        "LINE_BYTES": "uln.network",
-        "Layout": "simulator",
-        "MEMORY_BASE": "uln",
-        "MEMORY_BYTES": "uln",
-        "MeasurementError": "fitting",
-        "MessageRun": "simulator",
-        "MissFit": "fitting",
-        "ModelError": "cluster_model",
-        "DIRT_ONE_WAY": "raytracer_model",
-        "OS_NIC": "cluster_model",
-        "Overheads": "cluster_model",
-        "PING": "uln.ping_pongs",
-        "Quantity": "fitting",
-        "Placement": "uln",
-        "ProgramRun": "uln",
-        "Queue": "cluster_model",
-        "DIRT_RECEIVE": "raytracer_model",
-        "DIRT_REQUEST_BYTES": "raytracer_model",
-        "DIRT_RESPONSE_PRINTED": "raytracer_model",
-        "DIRT_RESPONSE_USED": "raytracer_model",
-        "DIRT_SEND": "raytracer_model",
-        "Saturation": "cluster_model",
-        "SaturationFit": "fitting",
-        "Script": "simulator",
-        "SimulatedRun": "simulator",
-        "Solution": "cluster_model",
-        "Speed": "cluster_model",
-        "SpeedLaw": "cluster_model",
-        "States": "cluster_model",
-        "Style": "uln.ping_pongs",
-        "Thread": "uln",
-        "TimeLimitError": "uln",
-        "Timeline": "timeline",
-        "ULN": "uln",
-        "USER_LEVEL_NIC": "uln",
-        "Unshared": "cluster_model",
-        "DIRT_WAKE": "raytracer_model",
-        "all_to_all": "simulator.programs",
-        "best_edge": "raytracer_model",
-        "dirt": "simulator.programs",
-        "efficiency": "raytracer_model",
-        "expected_maximum": "cluster_model",
-        "fit_imbalance": "fitting",
-        "fit_misses": "fitting",
-        "fit_saturation": "fitting",
-        "key_value": "simulator.programs",
-        "load_cluster": "simulator",
-        "ping_pong": "simulator.programs",
-        "read_columns": "fitting",
-        "response_bytes": "raytracer_model",
-        "run_ping_pong": "uln.ping_pongs",
-        "run_programs": "uln",
-        "simulate": "simulator",
-        "solve": "cluster_model",
-    },
+    __name__, {name: module for module, names in _NAMES.items() for name in names.split()}
 )

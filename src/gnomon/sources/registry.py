@@ -248,7 +248,7 @@ def _unknown(word: str) -> str:
         f"there is no source or machine '{word}'"
         + (f" (did you mean {' or '.join(near)}?)" if near else "")
         + f": choose {', '.join(_form(_built_in()[name]) for name in simple)}, "
-        "a machine that `gnomon machine list` lists, or name a .toml file."
+        "a machine that `gnomon sim list` lists, or name a .toml file."
     )
 
 
@@ -307,29 +307,27 @@ def _loaded() -> Iterator[Registered]:
 def _entry(name: str) -> Registered:
     """Return the source of a name, of which there must be one only."""
     points = [point for point in _plugins() if point.name == name]
-    places = ["gnomon"] * (name in _built_in()) + [_package(point) for point in points]
+    if not points:
+        return _built_in()[name]
+    from gnomon.plugins import package_of
+
+    places = ["gnomon"] * (name in _built_in()) + [package_of(point) for point in points]
     if len(places) > 1:
         raise UsageError(
             f"{len(places)} sources are called '{name}', of the packages {' and '.join(places)}: "
             "uninstall one of them."
         )
-    return _plugin(points[0]) if points else _built_in()[name]
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.module
+    return _plugin(points[0])
 
 
 def _plugin(point: EntryPoint) -> Registered:
-    what = f"the source '{point.name}' of the package {_package(point)}"
-    try:
-        entry = point.load()
-    except Exception as error:  # whatever a module of somebody else's raises
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise GnomonError(f"{what} cannot be imported ({why}): repair or uninstall it.") from None
+    from gnomon.plugins import load_point, package_of
+
+    entry: Registered = load_point(point, "source")
     if not isinstance(entry, Registered) or entry.name != point.name:
         raise GnomonError(
-            f"{what} is not registered as one: its entry point must refer to a "
-            f"gnomon.sources.base.Registered that is called '{point.name}'."
+            f"the source '{point.name}' of the package {package_of(point)} is not registered as "
+            "one: its entry point must refer to a gnomon.sources.base.Registered that is called "
+            f"'{point.name}'."
         )
     return entry

@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gnomon.errors import NotSupportedError, StateError, UnknownEventError, UsageError
 from gnomon.events.event import Event, Group, Kind, Request, Scope
 from gnomon.events.names import NameIndex
-from gnomon.events.planner import Plan, plan_together
 from gnomon.recording.contents import Provenance, Reading, Status
 from gnomon.sources.base import (
     Availability,
@@ -29,6 +29,9 @@ from gnomon.sources.base import (
     Verdict,
 )
 from gnomon.sources.host import Host, Subject, host_provenance
+
+if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ class TotalsSource:
 
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
         """Return the one run in which everything is read."""
+        from gnomon.events.planner import plan_together
+
         return plan_together((*anchors, *requests), self.name)
 
     def anchors(self) -> tuple[Request, ...]:

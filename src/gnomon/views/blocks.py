@@ -6,6 +6,7 @@ screen, pixels or colours. They are made anew for each showing and are not store
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,6 +25,16 @@ class Tone(StrEnum):
     FAINT = "faint"
 
 
+SIGNS = {Tone.GOOD: "✓", Tone.BAD: "✗", Tone.DOUBT: "!"}
+"""What stands beside what has a tone, so that colour is never alone."""
+COUNTED = ("", "counted")
+
+
+def missing(value: Value) -> bool:
+    """Whether there is no value: none, or not a number."""
+    return value is None or value != value  # noqa: PLR0124
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A value with its unit and how sure it is. A `course` is drawn as a line of little bars.
@@ -40,10 +51,30 @@ class Cell:
     hint: str = ""
     course: tuple[float | None, ...] = ()
 
+    @classmethod
+    def of(cls, quantity: Any, unit: str = "") -> Cell:
+        """Return a value with its interval: those of a `Quantity`, or nothing for None."""
+        if quantity is None:
+            return cls()
+        return cls(quantity.value, unit, quantity.low, quantity.high)
+
     @property
     def within(self) -> tuple[float, float] | None:
         """The interval, where both of its ends are known."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def number(self) -> float | None:
+        """Its value where that is a finite number."""
+        value = self.value
+        if isinstance(value, str) or value is None or not math.isfinite(value):
+            return None
+        return value
+
+    @property
+    def estimated(self) -> bool:
+        """Whether its value was not simply counted."""
+        return self.status not in COUNTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,92 +1,115 @@
-"""A screen with the topology and all channels, on which generators are added and removed."""
+"""A screen with all channels and the topology, on which generators are added and removed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+import select
+import shutil
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.errors import GnomonError, NotSupportedError
+from gnomon.errors import GnomonError
 from gnomon.stress.nodes import Channel
-from gnomon.views.blocks import Cell, Column, Edge, Graph, Node, Table
-from gnomon.views.terminal import Screen, lines
+from gnomon.views import blocks as b
+from gnomon.views.terminal import ROWS_BELOW, Screen, lines
 
 if TYPE_CHECKING:
-    from textual.app import App
-
     from gnomon.analysis.links.loader import Loader
     from gnomon.analysis.links.result import LinksResult
 
-_EXTRA = "pip install 'gnomon[live]'"
 _EVERY = 0.5  # seconds
-_NARROW = 110  # columns, below which drawing and table do not fit side by side
-_LEAST = 60  # columns of the table, which is a row per line
+_REST = 0.05  # seconds
+_AROUND = 9  # lines that are for neither channels nor nodes, and blank ones
+_LEAST = 4  # channels in sight
+_RECORD = 6  # lines of a channel on a narrow screen
 _DIGITS = 3
+_HELP = "+ - generators   0 none   [ ] rest   ↑ ↓ channel   Tab nodes   q quit"
+_KEYS = re.compile(r"\x1b\[<\d+;\d+;\d+[Mm]|\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+_BEGUN = re.compile(rb"\x1b[\[O<0-9;]*$")  # a key of which more is to come
+_CLICK = re.compile(r"\x1b\[<0;\d+;(\d+)M")
+_NAMES = {
+    "\x1b[A": "up",
+    "\x1b[B": "down",
+    "\x1b[C": "+",
+    "\x1b[D": "-",
+    "=": "+",
+    "\x1bOA": "up",
+    "\x1bOB": "down",
+    "\x1bOC": "+",
+    "\x1bOD": "-",
+    "\x03": "q",
+    "\x1b[5~": "page up",
+    "\x1b[6~": "page down",
+    "\x1b[H": "home",
+    "\x1b[F": "end",
+    "\x1b[1~": "home",
+    "\x1b[4~": "end",
+    "\x1bOH": "home",
+    "\x1bOF": "end",
+}
+_STEPS = {"up": -1, "down": 1, "page up": -10, "page down": 10, "home": -(10**6), "end": 10**6}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Shown:
     """A channel at a moment: its generators, their duty in tenths, and what they read."""
 
     channel: Channel
-    count: int
-    tenths: int
-    rate: float
+    count: int = 0
+    tenths: int = 10
+    rate: float = 0.0
 
 
-def channels_table(rows: Sequence[Shown], highest: float, chosen: int) -> Table:
+def channels_table(rows: Sequence[Shown], highest: float, chosen: int) -> b.Table:
     """Return a row per channel; bars are shares of the highest rate so far."""
 
-    def rate(row: Shown, per: int = 1) -> Cell:
-        return Cell(row.rate / per if row.count else None, "B/s")
+    def rate(row: Shown, per: int = 1) -> b.Cell:
+        return b.Cell(row.rate / per if row.count else None, "B/s")
 
-    return Table.of(
-        rows,
-        (
-            Column("channel", lambda row: str(row.channel)),
-            Column("generators", lambda row: row.count),
-            Column(
-                "duty",
-                lambda row: row.tenths / 10 if row.count or row.tenths < 10 else None,
-                "%",
-                drop=1,
-            ),
-            Column("reads", rate, digits=_DIGITS),
-            Column("each", lambda row: rate(row, row.count or 1), digits=_DIGITS, drop=2),
-            Column(
-                "of the most",
-                lambda row: row.rate / highest if row.count else None,
-                "%",
-                bar=True,
-                drop=3,
-            ),
-        ),
-        chosen=chosen,
-        name="channels",
+    def duty(row: Shown) -> float | None:
+        return row.tenths / 10 if row.count or row.tenths < 10 else None
+
+    def share(row: Shown) -> float | None:
+        return row.rate / highest if row.count else None
+
+    columns = (
+        b.Column("channel", lambda row: str(row.channel)),
+        b.Column("generators", lambda row: row.count),
+        b.Column("duty", duty, "%", drop=1),
+        b.Column("reads", rate, digits=_DIGITS),
+        b.Column("each", lambda row: rate(row, row.count or 1), digits=_DIGITS, drop=2),
+        b.Column("of the most", share, "%", bar=True, drop=3),
     )
+    return b.Table.of(rows, columns, chosen=chosen, name="channels")
 
 
-def drawing(topology: LinksResult, rates: Mapping[Channel, float]) -> Graph:
+def drawing(topology: LinksResult, rates: Mapping[Channel, float]) -> b.Graph:
     """Return nodes with what they read from others and what others read of them, and links."""
-    nodes = []
-    for node in topology.nodes:
-        number = node.number
+
+    def node(number: int, *, cpus: bool, memory: bool) -> b.Node:
         reads = sum(rate for channel, rate in rates.items() if channel.reader == number)
         gives = sum(rate for channel, rate in rates.items() if channel.home == number)
-        nodes.append(
-            Node(
-                f"node {number}",
-                (
-                    f"reads {_rate(reads)}" if node.cpus else "no CPUs",
-                    f"gives {_rate(gives)}" if node.memory != 0 else "no memory",
-                ),
-            )
+        facts = (
+            f"reads {_rate(reads)}" if cpus else "no CPUs",
+            f"gives {_rate(gives)}" if memory else "no memory",
         )
+        return b.Node(f"node {number}", facts)
+
     place = {node.number: index for index, node in enumerate(topology.nodes)}
-    edges = tuple(Edge(place[link.ends[0]], place[link.ends[1]]) for link in topology.links)
-    return Graph(tuple(nodes), edges)
+    return b.Graph(
+        tuple(
+            node(each.number, cpus=bool(each.cpus), memory=each.memory != 0)
+            for each in topology.nodes
+        ),
+        tuple(b.Edge(place[link.ends[0]], place[link.ends[1]]) for link in topology.links),
+    )
 
 
 def _rate(rate: float) -> str:
@@ -94,187 +117,130 @@ def _rate(rate: float) -> str:
     return f"{units.number(rate, 'B/s', digits=_DIGITS):>9}"
 
 
-def require_textual() -> None:
-    """Complain when the library for screens is missing."""
-    if find_spec("textual") is None:
-        raise NotSupportedError(f"live screens need textual, which is not installed: {_EXTRA}.")
+class LinksScreen:
+    """What is loaded, where the cursor is, and what each key does; `blocks` is the picture."""
+
+    def __init__(self, loader: Loader, topology: LinksResult) -> None:
+        from gnomon.analysis.links.loader import channels
+
+        self._loader, self._topology = loader, topology
+        self.rows = [Shown(each) for each in channels(loader) or channels(loader, local=True)]
+        self.highest = 1.0
+        self.row = 0
+        self.message = ""
+        self.nodes = False
+
+    @property
+    def chosen(self) -> Shown:
+        """The channel that the cursor is on."""
+        return self.rows[self.row]
+
+    def refresh(self) -> None:
+        """Take what generators have reported."""
+        readings = self._loader.latest()
+        for row in self.rows:
+            row.rate = sum(readings.get(row.channel, ()))
+        self.highest = max([self.highest, *(row.rate for row in self.rows)])
+
+    def press(self, key: str) -> bool:
+        """Do what a key says; returns whether the screen stays."""
+        row = self.chosen
+        if key in _STEPS:
+            self.choose(self.row + _STEPS[key])
+        elif key in ("+", "-", "0"):
+            self._change({"+": row.count + 1, "-": max(row.count - 1, 0), "0": 0}[key], row.tenths)
+        elif key in ("[", "]"):
+            self._change(row.count, min(max(row.tenths + (1 if key == "]" else -1), 1), 10))
+        elif key == "\t":
+            self.nodes = not self.nodes
+        return key != "q"
+
+    def choose(self, row: int) -> None:
+        """Move the cursor to a row."""
+        self.row = min(max(row, 0), len(self.rows) - 1)
+
+    def click(self, line: str) -> None:
+        """Choose the channel that a line of the screen begins with."""
+        words = line.split()
+        for number, row in enumerate(self.rows):
+            if words[:1] == [str(row.channel)]:
+                self.choose(number)
+
+    def _change(self, count: int, tenths: int) -> None:
+        """Have so many generators on the chosen channel, with a duty, or say why not."""
+        self.message = ""
+        try:
+            self._loader.set(self.chosen.channel, count, tenths / 10)
+        except GnomonError as error:
+            self.message = str(error)
+            return
+        self.chosen.count, self.chosen.tenths = count, tenths
+        self.refresh()
+
+    def blocks(self, columns: int, height: int) -> Iterator[b.Block]:
+        """Yield the picture; nodes stand below the channels, or in their place with Tab."""
+        simulated = "SIMULATED " * self._loader.simulated
+        yield b.Headline(f"{simulated}links of {self._loader.name}")
+        rates = {row.channel: row.rate for row in self.rows}
+        nodes = drawing(self._topology, rates)
+        room, needed = height - _AROUND, len(list(lines([nodes], Screen(columns))))
+        both = room - needed >= min(len(self.rows), _LEAST)
+        if self.nodes and not both:
+            yield nodes
+            yield b.Text(_HELP, b.Tone.FAINT)
+            return
+        each = 1 if columns >= ROWS_BELOW else _RECORD
+        most = max(min(len(self.rows), (room - needed * both) // each), 1)
+        first = min(max(self.row - most // 2, 0), len(self.rows) - most)
+        shown = self.rows[first : first + most]
+        yield channels_table(shown, self.highest, self.row - first)
+        total = sum(row.count for row in self.rows)
+        read = units.number(sum(rates.values()), "B/s", digits=_DIGITS)
+        part = f" ({len(shown)} of {len(self.rows)} channels)" * (most < len(self.rows))
+        yield b.Text(f"{total} generator{'s' * (total != 1)}, {read} in all{part}")
+        yield b.Text(self.message or _HELP, b.Tone.DOUBT if self.message else b.Tone.FAINT)
+        if both:
+            yield nodes
 
 
 def run_live(loader: Loader, topology: LinksResult) -> None:
     """Show the screen until it is left."""
-    app = live_app(loader, topology)
-    app.run()
-    error = getattr(app, "failure", None)
-    if error is not None:
-        raise error
+    from gnomon.views.terminal.live import Redrawn
+
+    screen = LinksScreen(loader, topology)
+    with _keys() as read, Redrawn(sys.stdout, whole=True) as picture:
+        stays = True
+        while stays:
+            screen.refresh()
+            picture.draw(screen.blocks(*shutil.get_terminal_size()))
+            for key in _KEYS.findall(read()):
+                click = _CLICK.fullmatch(key)
+                if click and int(click[1]) <= len(picture.shown):
+                    screen.click(re.sub("\x1b\\[[0-9;]*m", "", picture.shown[int(click[1]) - 1]))
+                stays = stays and screen.press(_NAMES.get(key, key))
 
 
-def live_app(loader: Loader, topology: LinksResult) -> App[None]:
-    """Return the screen; textual is loaded only now."""
-    require_textual()
-    from rich.text import Text
-    from textual.app import App, ComposeResult
-    from textual.binding import Binding, BindingType
-    from textual.containers import Horizontal, ScrollableContainer, Vertical
-    from textual.events import Click, Resize
-    from textual.geometry import Region
-    from textual.widgets import Footer, Header, Static
+@contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """Have keys and clicks come at once, Ctrl-C among them; yield what waits for some a while."""
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
 
-    from gnomon.analysis.links.loader import channels
+    def read() -> str:
+        if not select.select([keyboard], [], [], _EVERY)[0]:
+            return ""
+        found = os.read(keyboard, 1024)
+        while _BEGUN.search(found) and select.select([keyboard], [], [], _REST)[0]:
+            found += os.read(keyboard, 1024)
+        return found.decode(errors="replace") if found else "q"  # the terminal has gone
 
-    every = channels(loader) or channels(loader, local=True)
-
-    class LinksScreen(App[None]):
-        """The topology at the left, a row per channel at the right."""
-
-        TITLE = "gnomon links"
-        CSS = """
-        #drawing { width: auto; min-width: 30; padding: 1 1; }
-        #side { width: auto; max-width: 60%; }
-        #right { width: 1fr; height: 1fr; padding: 1 1; }
-        #heads { height: 1; }
-        #channels { width: 1fr; height: auto; }
-        #status { height: 1; padding: 0 1; color: $text-muted; }
-        .narrow #both { layout: vertical; }
-        .narrow #side { width: 1fr; max-width: 100%; height: 1fr; }
-        .narrow #right { height: 1fr; }
-        """
-        BINDINGS: ClassVar[list[BindingType]] = [
-            Binding("plus,equals_sign,right", "more", "add a generator", key_display="+"),
-            Binding("minus,left", "fewer", "remove one", key_display="-"),
-            Binding("0", "none", "remove all"),
-            Binding("left_square_bracket", "rest", "rest more", key_display="["),
-            Binding("right_square_bracket", "work", "rest less", key_display="]"),
-            Binding("up", "choose(-1)", "another channel", priority=True, key_display="↑↓"),
-            Binding("down", "choose(1)", show=False, priority=True),
-            Binding("pageup", "choose(-10)", show=False, priority=True),
-            Binding("pagedown", "choose(10)", show=False, priority=True),
-            Binding("home", f"choose(-{len(every)})", show=False, priority=True),
-            Binding("end", f"choose({len(every)})", show=False, priority=True),
-            # Ctrl-C ends every command; Textual alone would only tell of another key.
-            Binding("q,ctrl+c", "quit", "quit", key_display="q", priority=True),
-        ]
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.failure: GnomonError | None = None
-            self.counts: dict[Channel, int] = dict.fromkeys(every, 0)
-            self.tenths: dict[Channel, int] = dict.fromkeys(every, 10)
-            self.rates: dict[Channel, float] = {}
-            self.highest = 1.0
-            self.row = 0
-            self.widths: dict[str, int] = {}
-
-        def compose(self) -> ComposeResult:
-            yield Header()
-            with Horizontal(id="both"):
-                with ScrollableContainer(id="side"):
-                    yield Static(id="drawing", markup=False)
-                with Vertical(id="right"):
-                    yield Static(id="heads", markup=False)
-                    with ScrollableContainer(id="list"):
-                        yield Static(id="channels", markup=False)
-            yield Static(id="status", markup=False)
-            yield Footer()
-
-        def on_mount(self) -> None:
-            self.sub_title = f"{loader.name}{' (simulated)' if loader.simulated else ''}"
-            self.refresh_rates()
-            self.set_interval(_EVERY, self.refresh_rates)
-
-        def on_resize(self, event: Resize) -> None:
-            """Show drawing and table below each other where they do not fit side by side."""
-            self.set_class(event.size.width < _NARROW, "narrow")
-            self.widths.clear()
-            self.call_after_refresh(self.draw)
-
-        @property
-        def chosen(self) -> Channel:
-            """The channel that the cursor is on."""
-            return every[self.row]
-
-        def refresh_rates(self) -> None:
-            """Take what generators have reported and show it."""
-            try:
-                readings = loader.latest()
-            except GnomonError as error:
-                self.failure = error
-                self.exit()
-                return
-            self.rates = {channel: sum(rates) for channel, rates in readings.items()}
-            self.highest = max([self.highest, *self.rates.values()])
-            self.draw()
-
-        def draw(self) -> None:
-            """Draw what is known by now."""
-            # While the screen is being taken down, some of its parts are gone before others.
-            parts = ("#drawing", "#heads", "#list", "#channels", "#status")
-            if not all(self.query(part) for part in parts):
-                return
-            picture = lines([drawing(topology, self.rates)], Screen())
-            self.query_one("#drawing", Static).update("\n".join(picture))
-            rows = [
-                Shown(each, self.counts[each], self.tenths[each], self.rates.get(each, 0.0))
-                for each in every
-            ]
-            room = max(self.query_one("#list").content_size.width - 2, _LEAST)
-            screen = Screen(room, colour=True, widths=self.widths)
-            table = channels_table(rows, self.highest, self.row)
-            heads, *drawn = (Text.from_ansi(line, no_wrap=True) for line in lines([table], screen))
-            self.query_one("#heads", Static).update(heads)
-            self.query_one("#channels", Static).update(Text("\n", no_wrap=True).join(drawn))
-            total = sum(self.counts.values())
-            self.query_one("#status", Static).update(
-                f"{total} generator{'s' * (total != 1)}, "
-                f"{units.number(sum(self.rates.values()), 'B/s', digits=_DIGITS)} in all"
-            )
-
-        def on_click(self, event: Click) -> None:
-            """Choose the channel that was clicked on."""
-            if event.widget is not None and event.widget.id == "channels":
-                self.choose(event.y)
-
-        def choose(self, row: int) -> None:
-            """Move the cursor to a row and show it."""
-            self.row = min(max(row, 0), len(every) - 1)
-            self.draw()
-            self.query_one("#list").scroll_to_region(Region(0, self.row, 1, 1), animate=False)
-
-        def change(self, count: int, tenths: int | None = None) -> None:
-            """Have so many generators on the chosen channel, with a duty, or say why not."""
-            channel = self.chosen
-            tenths = self.tenths[channel] if tenths is None else min(max(tenths, 1), 10)
-            try:
-                loader.set(channel, count, tenths / 10)
-            except GnomonError as error:
-                self.notify(str(error), severity="warning", markup=False)
-                return
-            self.counts[channel], self.tenths[channel] = count, tenths
-            self.refresh_rates()
-
-        def action_choose(self, rows: int) -> None:
-            """Choose a channel so many rows below."""
-            self.choose(self.row + rows)
-
-        def action_more(self) -> None:
-            """Add a generator to the chosen channel."""
-            self.change(self.counts[self.chosen] + 1)
-
-        def action_fewer(self) -> None:
-            """Take a generator from the chosen channel."""
-            if self.counts[self.chosen]:
-                self.change(self.counts[self.chosen] - 1)
-
-        def action_none(self) -> None:
-            """Take all generators from the chosen channel."""
-            self.change(0)
-
-        def action_rest(self) -> None:
-            """Have the generators of the chosen channel rest for a tenth more of the time."""
-            self.change(self.counts[self.chosen], self.tenths[self.chosen] - 1)
-
-        def action_work(self) -> None:
-            """Have the generators of the chosen channel rest for a tenth less of the time."""
-            self.change(self.counts[self.chosen], self.tenths[self.chosen] + 1)
-
-    return LinksScreen()
+    try:
+        tty.setcbreak(keyboard)
+        raw = termios.tcgetattr(keyboard)
+        raw[3] &= ~termios.ISIG
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, raw)
+        sys.stdout.write("\x1b[?1000h\x1b[?1006h")
+        yield read
+    finally:
+        sys.stdout.write("\x1b[?1006l\x1b[?1000l")
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gnomon.views.terminal import Screen
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -22,10 +24,13 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr, on a terminal only, and yield what sets it: steps done, all steps."""
+def steps_bar(what: str) -> Iterator[Callable[..., None]]:
+    """Show a bar on stderr, on a terminal only, and yield what sets it.
+
+    It takes the number of steps that are done and of all steps, and may take what is next.
+    """
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield lambda _done, _total, _now="": None
         return
     from rich.console import Console
     from rich.progress import (
@@ -36,10 +41,18 @@ def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}", markup=False),
+    )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task = progress.add_task(what, total=None, now="")
+        yield lambda done, total, now="": progress.update(
+            task, completed=done, total=total, now=Screen().clean(now)
+        )
 
 
 class CampaignBar:
@@ -52,10 +65,12 @@ class CampaignBar:
     def __call__(self, done: int, total: int, left: float | None, label: str) -> None:
         """Show how many runs are done, the seconds that the rest takes, and what runs now."""
         text = "" if left is None else f"{int(left) // 60}:{int(left) % 60:02d} left"
-        self._progress.update(self._task, completed=done, total=total, left=text, label=label)
+        clean = Screen().clean(label)
+        self._progress.update(self._task, completed=done, total=total, left=text, label=clean)
 
     def note(self, text: str) -> None:
         """Write a line above the bar."""
+        text = Screen().clean(text)
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gnomon.result import Result, Simulated
-from gnomon.views.blocks import Block, Cell, Facts, Fold, Graph, Headline, Table, Value
+from gnomon.views.blocks import Block, Cell, Facts, Fold, Graph, Headline, Table, Value, missing
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
@@ -96,12 +95,19 @@ def show(
     warn(result.warnings)
 
 
-def warn(texts: Iterable[str]) -> None:
-    """Write warnings to standard error, where they do not disturb what is read by programs."""
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Write a line that is no part of a result; whatever it quotes does nothing to a terminal."""
     from gnomon.views.terminal import Screen
 
+    stream = stream if stream is not None else sys.stdout
+    stream.writelines(f"{Screen().clean(line)}\n" for line in text.split("\n"))
+    stream.flush()
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Write warnings to standard error, where they do not disturb what is read by programs."""
     for text in texts:
-        sys.stderr.write(f"warning: {Screen().clean(text)}\n")
+        say(f"warning: {text}", sys.stderr)
 
 
 def write(result: Result, stream: TextIO, screen: Screen) -> None:
@@ -134,7 +140,7 @@ def page(
 
 def _with_machines(result: Result, name: str) -> list[Block]:
     """Return the blocks of a result, and its simulated machines where these show no graph."""
-    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.describe.machine import machines_of
 
     found = [*blocks(result, name)]
     if not any(isinstance(block, Graph) for block in found):
@@ -214,7 +220,7 @@ def csv(table: Table) -> str:
             "unit": len(units) > 1,
             "low": any(cell.low is not None for cell in cells),
             "high": any(cell.high is not None for cell in cells),
-            "status": any(cell.status for cell in cells),
+            "status": any(cell.estimated for cell in cells),
         }
         for what in (what for what, there in needed.items() if there):
             heads.append(f"{name} {what}")
@@ -223,10 +229,11 @@ def csv(table: Table) -> str:
     rows = writer.writer(out, lineterminator="\n")
     rows.writerow(heads)
     for row in table.rows:
-        rows.writerow([_raw(getattr(row[place], what)) for place, what in fields])
+        rows.writerow([_raw(row[place], what) for place, what in fields])
     return out.getvalue()
 
 
-def _raw(value: Value) -> Value:
-    missing = value is None or (isinstance(value, float) and math.isnan(value))
-    return "" if missing else value
+def _raw(cell: Cell, what: str) -> Value:
+    value: Value = getattr(cell, what)
+    counted = what == "status" and not cell.estimated
+    return "" if missing(value) or counted else value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gnomon.analysis.accounts import Call, Entry, Probe, correct, roll_up
 from gnomon.analysis.study import Row
+from gnomon.instrument import Call, Entry, Probe, correct, roll_up
 from gnomon_studies.verdicts import holds, within
 
 NODES, FRAMES, MISSES, ASSIGNMENTS = 32, 110, 289719, 14081

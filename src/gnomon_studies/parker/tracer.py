@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gnomon.analysis.raytracer import DirtRun, Settings, compare_wakes, sweep_bricks, sweep_misses
+from gnomon.analysis.messages import DirtRun, Settings, compare_wakes, sweep_bricks, sweep_misses
 from gnomon.analysis.study import Row
 from gnomon.messaging import Quantity
 from gnomon_studies.verdicts import shape
@@ -30,30 +30,31 @@ def run(seed: int) -> Iterator[Row]:
 
 
 def _misses(settings: Settings) -> Iterator[Row]:
-    fit = sweep_misses(settings, nodes=(2, 4, 6), renderers=(1, 4)).fit
+    fit = sweep_misses(settings, nodes=(2, 4, 6), renderers=(1, 4))
+    per_node, per_log_thread = fit.law["per_node"], fit.law["per_log_thread"]
     yield shape(
         "E9",
         "misses for each further node",
         4454.49,
-        round(fit.per_node.value, 1),
-        true=fit.per_node.low > 0,
+        round(per_node.value, 1),
+        true=per_node.low > 0,
         tolerance="clearly above 0",
-        note=f"{_MEASURED}: {_interval(fit.per_node)}, R2 {fit.r_squared:.2f}",
+        note=f"{_MEASURED}: {_interval(per_node)}, R2 {fit.r_squared or 0:.2f}",
     )
     yield shape(
         "E9",
         "misses for e times as many renderers",
         823834,
-        round(fit.per_log_thread.value, 1),
-        true=fit.per_log_thread.low > 0,
+        round(per_log_thread.value, 1),
+        true=per_log_thread.low > 0,
         tolerance="clearly above 0",
-        note=f"{_MEASURED}: {_interval(fit.per_log_thread)}, with a cache of {_SCARCE} bricks; "
+        note=f"{_MEASURED}: {_interval(per_log_thread)}, with a cache of {_SCARCE} bricks; "
         "with one that holds most of what a node needs they do not clearly grow",
     )
 
 
 def _bricks(settings: Settings) -> Iterator[Row]:
-    law = sweep_bricks(settings, edges=(6, 8, 12, 18)).exponent
+    law = sweep_bricks(settings, edges=(6, 8, 12, 18)).law["exponent"]
     yield shape(
         "E9",
         "misses go as the edge of a brick to the power of",
@@ -66,15 +67,15 @@ def _bricks(settings: Settings) -> Iterator[Row]:
 
 
 def _wakes(settings: Settings) -> Iterator[Row]:
-    both = compare_wakes(settings)
-    wrong, right = both.by_line.wrong_wakes, both.by_request.wrong_wakes
+    by_line, by_request = compare_wakes(settings).runs
+    wrong, right = by_line.wrong_wakes, by_request.wrong_wakes
     yield shape(
         "E9",
         "wrong renderers woken, by cache line and by request",
         "threads spin up and down",
         f"{wrong:,} and {right}",
         true=wrong > 0 and right == 0,
-        note=f"{_MEASURED}: {_times(both.by_line)} and {_times(both.by_request)}",
+        note=f"{_MEASURED}: {_times(by_line)} and {_times(by_request)}",
     )
 
 

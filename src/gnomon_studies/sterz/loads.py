@@ -37,7 +37,7 @@ _SEEDS = 10
 def measured_local(seed: int, words: tuple[str, ...] = WORDS, length: str = "5us") -> LatencyResult:
     """Return the histogram of the search for features, in slices of this length."""
     source = simulator(MACHINE, seed=seed)
-    return latency(words, EDGES, on=source, length=length, seed=max(seed, 1))
+    return latency(words, EDGES, on=source, slice=length, seed=max(seed, 1))
 
 
 def run_local_loads(seed: int) -> Iterator[Row]:
@@ -149,7 +149,7 @@ def measured_remote(
     """Return the histogram of a chase from the first node through the memory of a node."""
     words = ("workload:chase", f"size={size}", f"placement=bind:{node}", "cpus=0")
     source = simulator(machine, seed=seed)
-    return latency(words, on=source, length=length, seed=max(seed, 1))
+    return latency(words, on=source, slice=length, seed=max(seed, 1))
 
 
 def run_remote_loads(seed: int) -> Iterator[Row]:

@@ -167,7 +167,7 @@ def test_a_valgrind_source_has_no_turns() -> None:
 def _with_turns(
     monkeypatch: pytest.MonkeyPatch, change: Callable[[Iterator[Turn]], Iterator[Turn]]
 ) -> None:
-    from gnomon.sources.machine.rotation import MachineRotation
+    from gnomon.sources.simulated.counting import MachineRotation
 
     original = MachineRotation.turns
     monkeypatch.setattr(

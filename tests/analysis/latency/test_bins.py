@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
 from gnomon.analysis.latency.bins import histogram, non_increasing
-from gnomon.analysis.latency.edges import (
+from gnomon.analysis.latency.run import (
     DEFAULT,
+    Slice,
     SweepOrder,
     checked_edges,
     parse_edges,
     sweep_numbers,
 )
-from gnomon.analysis.latency.run import Slice
 from gnomon.errors import GnomonError, UsageError
-from gnomon.machines.loads import FAST, SLOW
+from gnomon.machines.signals import FAST, SLOW
 from gnomon_studies.sterz.thresholds import Score, score
 
 MS = 1_000_000

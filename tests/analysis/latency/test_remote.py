@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from gnomon.analysis.latency.remote import watch_probe
+from gnomon.analysis.latency.measuring import watch_probe
 from gnomon.analysis.latency.result import LatencyResult
 from gnomon.sources.remote.probe import Probe, Simulated
 from gnomon.sources.remote.viewer import Viewer

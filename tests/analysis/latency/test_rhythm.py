@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gnomon.analysis.latency.rhythm import LEAST_EDGES, LEAST_SWEEPS, felt_shares
+from gnomon.analysis.latency.bins import RHYTHM_EDGES, RHYTHM_SWEEPS, felt_shares
 
 EDGES, SWEEPS = 40, 25
 ORDER = list(range(EDGES)) * SWEEPS
@@ -62,7 +62,7 @@ def test_an_edge_that_falls_when_others_rise_changes_nothing() -> None:
     assert found[FULL] < 0.5
 
 
-@pytest.mark.parametrize(("sweeps", "edges"), [(LEAST_SWEEPS - 1, 40), (40, LEAST_EDGES - 1)])
+@pytest.mark.parametrize(("sweeps", "edges"), [(RHYTHM_SWEEPS - 1, 40), (40, RHYTHM_EDGES - 1)])
 def test_a_short_course_or_few_edges_tell_no_rhythm(sweeps: int, edges: int) -> None:
     pulls = np.random.default_rng(2).normal(size=(sweeps, edges))
     assert (felt_shares(pulls, np.zeros(edges), list(range(edges)) * sweeps) == 1.0).all()

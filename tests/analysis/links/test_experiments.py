@@ -15,8 +15,8 @@ from gnomon.analysis.links.experiments import (
     measure_matrices,
     saturate,
 )
+from gnomon.analysis.links.loader import run_loaded_on
 from gnomon.analysis.links.result import Level
-from gnomon.analysis.links.running import run_loaded_on
 from gnomon.analysis.links.simulated import SimulatedLoader
 from gnomon.analysis.links.topology import machine_topology
 from gnomon.errors import UsageError

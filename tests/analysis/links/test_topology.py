@@ -8,8 +8,7 @@ import pytest
 from gnomon.analysis.links.graph import LinkGraph, Memory, uniform
 from gnomon.analysis.links.graph import ring as ring_pairs
 from gnomon.analysis.links.result import Basis, Matrices
-from gnomon.analysis.links.slit import slit_loss, slit_of
-from gnomon.analysis.links.topology import host_topology
+from gnomon.analysis.links.topology import host_topology, slit_loss, slit_of
 from gnomon.stress.nodes import Node, NodeAccess, Nodes
 from gnomon.views.describe.links import graph, slit_text
 from gnomon.views.terminal import lines

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from tests.analysis.locality.twins import Twin
 
 from gnomon import _native
-from gnomon.analysis.locality.counters import CounterSetup
-from gnomon.analysis.locality.model import Scheme
-from gnomon.analysis.locality.records import decode
+from gnomon.analysis.locality.counters import CounterSetup, Scheme, decode
 
 Access = tuple[int, int, int, bool]  # time, address, size, whether it writes
 

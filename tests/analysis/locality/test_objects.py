@@ -15,17 +15,12 @@ from hypothesis import strategies as st
 
 import gnomon as gn
 from gnomon import _native
-from gnomon.analysis.locality.attribution import (
-    CELL,
-    NO_OBJECT,
-    ObjectTally,
-    stored_use,
-    use_to_store,
-)
-from gnomon.analysis.locality.model import UNKNOWN, Accesses
 from gnomon.analysis.locality.naming import Naming
-from gnomon.analysis.locality.objects import DataObject, ObjectKind, ObjectTable
+from gnomon.analysis.locality.objects import CELL, NO_OBJECT, ObjectTable, ObjectTally
+from gnomon.analysis.locality.result import UNKNOWN, DataObject, ObjectKind
+from gnomon.analysis.locality.streams import Accesses
 from gnomon.launch import Command
+from gnomon.result import same
 from gnomon.sources.base import Process
 
 OBJECTS = st.lists(
@@ -162,15 +157,6 @@ def test_pieces_of_one_site_are_one_object_where_they_are_near() -> None:
     assert second.start == far.start
 
 
-def test_what_is_stored_comes_back() -> None:
-    tally = ObjectTally()
-    tally.add(accesses([0, 8], write=True, home=1))
-    [use] = tally.attributed([DataObject("a", 0, 64, ObjectKind.VARIABLE)], 2)
-    again = stored_use(use_to_store(use))
-    assert use_to_store(again) == use_to_store(use)
-    assert again.kind is ObjectKind.VARIABLE
-
-
 def test_arrays_of_a_workload_have_their_names() -> None:
     result = gn.locality(["workload:triad", "size=64KB", "threads=4", "init=serial"], on="ring-4")
     assert {use.name for use in result.objects} == {"a", "b", "c"}
@@ -223,13 +209,14 @@ def test_objects_are_kept_in_a_recording(traced: dict[str, Path], tmp_path: Path
     kept = tmp_path / "kept.gnomon"
     result = gn.locality([str(traced["compiled"])], output=kept)
     again = gn.locality(kept)
-    assert list(map(use_to_store, again.objects)) == list(map(use_to_store, result.objects))
+    assert result.objects
+    assert same(again.objects, result.objects)
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
 @pytest.mark.slow
 def test_valgrind_tells_them_as_well(traced: dict[str, Path]) -> None:
-    result = gn.locality([str(traced["plain"])], feed="trace")
+    result = gn.locality([str(traced["plain"])], by="trace")
     uses = {use.name: use.total for use in result.objects}
     assert uses["allocated in make"] >= 3 * 8192
     assert uses["counters"] == 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.analysis.locality.sites import sites_of
+from gnomon.analysis.locality.naming import sites_of
 from gnomon.instrument.symbols import AddressSpace
 from gnomon.sources.allocation_log import Allocation, Allocations
 from gnomon.sources.sampling import Place

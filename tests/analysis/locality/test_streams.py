@@ -17,14 +17,12 @@ import pytest
 
 import gnomon as gn
 from gnomon import _native
-from gnomon.analysis.locality import Feed, LocalityResult
-from gnomon.analysis.locality.counters import CounterSetup
-from gnomon.analysis.locality.model import Scheme
-from gnomon.analysis.locality.records import RECORD
-from gnomon.analysis.locality.result import region_map
+from gnomon.analysis.locality import LocalityResult
+from gnomon.analysis.locality.build import region_map
+from gnomon.analysis.locality.counters import RECORD
+from gnomon.analysis.locality.pages import parse_range
 from gnomon.analysis.locality.samples import SampledStream
 from gnomon.analysis.locality.streams import Scope
-from gnomon.analysis.locality.watched import parse_range
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.events.event import Request
 from gnomon.launch import Command
@@ -95,7 +93,7 @@ def test_pages_are_on_the_nodes_in_turn_and_accessed_by_others(fft: LocalityResu
 
 
 def test_both_schemes_count_the_same(fft: LocalityResult) -> None:
-    hybrid = gn.locality(FFT, on="smile-4", setup=CounterSetup(32, scheme=Scheme.HYBRID))
+    hybrid = gn.locality(FFT, on="smile-4", scheme="hybrid")
     assert counted(hybrid) == counted(fft)
     assert (hybrid.paths == fft.paths).all()
 
@@ -103,8 +101,7 @@ def test_both_schemes_count_the_same(fft: LocalityResult) -> None:
 def test_a_static_counter_has_all_accesses_to_its_page(fft: LocalityResult) -> None:
     row = int(fft.pages.accesses.sum(axis=1).argmax())
     start = int(fft.pages.page[row]) * 4096
-    setup = CounterSetup(16, static=((start, start + 4096),))
-    result = gn.locality(FFT, on="smile-4", setup=setup)
+    result = gn.locality(FFT, on="smile-4", counters=16, static=[f"{start}+4096"])
     [static] = result.static
     assert (static.accesses == fft.pages.accesses[row]).all()
     assert static.writes is not None
@@ -113,8 +110,7 @@ def test_a_static_counter_has_all_accesses_to_its_page(fft: LocalityResult) -> N
 
 
 def test_what_a_full_ring_loses_is_counted(fft: LocalityResult) -> None:
-    setup = CounterSetup(4, range_bytes=64, ring_bytes=64, fetch_delay_ns=10**6)
-    result = gn.locality(FFT, on="smile-4", setup=setup)
+    result = gn.locality(FFT, on="smile-4", counters=4, range=64, ring="64", fetch_delay="1ms")
     assert result.flow.lost > 0
     assert counted(result) + result.flow.lost_accesses == fft.flow.accesses
     assert (result.paths == fft.paths).all()
@@ -252,7 +248,7 @@ def test_a_program_compiled_for_it_is_traced_by_itself(tmp_path: Path) -> None:
 
 def test_a_process_cannot_be_traced() -> None:
     with pytest.raises(UsageError, match="--by pages"):
-        gn.locality(Process(os.getpid()), feed="trace")
+        gn.locality(Process(os.getpid()), by="trace")
 
 
 # -- page tables
@@ -287,9 +283,8 @@ def test_page_tables_tell_all_written_pages_and_breakpoints_count_exactly(
 ) -> None:
     with (tmp_path / "out").open("w+") as output:
         command = Command((str(writer),), stdout=output.fileno())
-        feed = Feed("pages", watch=("written",))
         try:
-            result = gn.locality(command, feed=feed, output=tmp_path / "kept")
+            result = gn.locality(command, by="pages", static=["written"], output=tmp_path / "kept")
         except GnomonError as error:
             if "no breakpoint" not in str(error):
                 raise
@@ -314,7 +309,7 @@ def test_page_tables_tell_all_written_pages_and_breakpoints_count_exactly(
 @needs_compiler
 def test_a_variable_that_is_not_there_is_said(writer: Path) -> None:
     command = Command((str(writer),), stdout=os.open(os.devnull, os.O_WRONLY))
-    result = gn.locality(command, feed=Feed("pages", watch=("nowhere",)))
+    result = gn.locality(command, by="pages", static=["nowhere"])
     assert not result.static
     assert any("no variable 'nowhere'" in text for text in result.warnings)
 
@@ -322,8 +317,7 @@ def test_a_variable_that_is_not_there_is_said(writer: Path) -> None:
 @needs_tracking
 def test_a_running_process_is_watched_for_a_time() -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
-        feed = Feed("pages", interval_ns=2_000_000, duration_ns=20_000_000)
-        result = gn.locality(Process(process.pid), feed=feed)
+        result = gn.locality(Process(process.pid), by="pages", interval="2ms", duration=0.02)
         assert process.poll() is None
         process.kill()
     assert result.exit_status is None
@@ -344,10 +338,10 @@ def test_ranges_are_read(text: str, expected: tuple[int, int] | None) -> None:
     assert parse_range(text) == expected
 
 
-@pytest.mark.parametrize("wrong", [{"by": "magic"}, {"period": 0}, {"interval_ns": 10}])
+@pytest.mark.parametrize("wrong", [{"by": "magic"}, {"period": 0}, {"interval": "10ns"}])
 def test_feeds_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Feed(**wrong)
+        gn.locality(["true"], **wrong)
 
 
 @pytest.mark.parametrize(
@@ -363,10 +357,10 @@ def test_a_kernel_that_cannot_track_pages_says_why_and_what_else_works(
 ) -> None:
     monkeypatch.setattr(_native, "page_tracking_error", lambda: error)
     with pytest.raises(NotSupportedError, match=words) as caught:
-        gn.locality(["true"], feed="pages")
+        gn.locality(["true"], by="pages")
     assert "--by trace" in str(caught.value)
 
 
 def test_more_static_counters_than_registers_are_refused() -> None:
     with pytest.raises(UsageError, match="4 breakpoint registers"):
-        gn.locality(["true"], feed=Feed("pages", watch=("a", "b", "c", "d", "e")))
+        gn.locality(["true"], by="pages", static=list("abcde"))

@@ -12,9 +12,8 @@ from gnomon.analysis.memory.measure import measure_memory
 from gnomon.analysis.memory.plan import Plan, Request, plan_probes
 from gnomon.analysis.memory.result import MemoryResult, Part
 from gnomon.errors import GnomonError, NotPermittedError
-from gnomon.stress.cores import Cpus
 from gnomon.stress.memory import Buffer
-from gnomon.stress.nodes import Nodes, usable_cpus
+from gnomon.stress.nodes import Cpus, Nodes, usable_cpus
 
 CPUS = sorted(usable_cpus())
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gnomon.analysis.memory.names import (
+from gnomon.analysis.memory.plateaus import (
+    Plateaus,
     measured_caches,
     name_levels,
     named_latencies,
     notes_on_caches,
 )
-from gnomon.analysis.memory.plateaus import Plateaus
 from gnomon.analysis.memory.result import CurvePoint, LatencyCurve, Level, Ramp, Times
-from gnomon.stress.cores import Cache
+from gnomon.stress.nodes import Cache
 
 KIB, MIB = 1 << 10, 1 << 20
 CACHES = (

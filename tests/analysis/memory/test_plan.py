@@ -13,8 +13,7 @@ from gnomon.analysis.memory import plan
 from gnomon.analysis.memory.plan import LARGEST, Request, curve_sizes, parts_of, plan_probes
 from gnomon.analysis.memory.result import Part
 from gnomon.errors import GnomonError, UsageError
-from gnomon.stress.cores import Cache, Cpu, Cpus
-from gnomon.stress.nodes import Node, Nodes
+from gnomon.stress.nodes import Cache, Cpu, Cpus, Node, Nodes
 
 GIB = 1 << 30
 LAST = Cache(3, 16 << 20, 64, (0, 1, 2, 3))

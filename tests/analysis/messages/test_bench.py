@@ -9,7 +9,7 @@ import pytest
 
 from gnomon.analysis.messages import Bench, Regime, bench, bench_of, interfere
 from gnomon.errors import GnomonError, NotSupportedError, RecordingError, UsageError
-from gnomon.messaging.host import MECHANISMS
+from gnomon.messaging.sessions import MECHANISMS
 from gnomon.recording import Recording
 from gnomon.views.show import blocks, page
 from gnomon.views.terminal import lines

@@ -17,7 +17,7 @@ from gnomon.analysis.messages.measure import SIZES
 from gnomon.analysis.messages.result import Bench, Bins, Curve, Passes, Regime, Row, Timing
 from gnomon.analysis.messages.statistics import times_over_sizes
 from gnomon.messaging import Quantity
-from gnomon.messaging.host import Histogram
+from gnomon.messaging.sessions import Histogram
 from gnomon.views.blocks import Finding, Tone
 from gnomon.views.describe.messages_bench import describe
 

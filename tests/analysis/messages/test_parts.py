@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gnomon.analysis.messages import measured_ways, predict_with
 from gnomon.analysis.messages.conditions import places, watching
 from gnomon.analysis.messages.costs import bench_of_rows, message_costs
 from gnomon.analysis.messages.interference import Costs, break_even_of, pays, recommend
 from gnomon.analysis.messages.interference import _rows as rows_of
 from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime, Row, Timing
 from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
-from gnomon.analysis.prediction import measured_ways, predict_with
-from gnomon.analysis.prediction.result import Application
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging import Quantity
-from gnomon.messaging.host import Histogram
-from gnomon.messaging.host import Interference as Round
+from gnomon.messaging.result import Application
+from gnomon.messaging.sessions import Histogram
+from gnomon.messaging.sessions import Interference as Round
 from gnomon.views.describe.messages_bench import _steps
 from gnomon.views.show import blocks
 from gnomon.views.terminal import lines
@@ -312,7 +312,7 @@ def test_recommendations() -> None:
     assert recommend([beside("poll", unsure), futex]).startswith("block with futex")
     always = Quantity(float("inf"), float("inf"), float("inf"))
     assert recommend([beside("spin-block", always), futex]).startswith("wait with spin-block:")
-    assert "a single kind says nothing" in recommend([beside("poll", None)])
+    assert "one kind alone cannot be compared" in recommend([beside("poll", None)])
     assert recommend([beside("poll", edge), beside("futex", None, -0.6)]).startswith(
         "no recommendation: compute was faster beside futex than alone"
     )

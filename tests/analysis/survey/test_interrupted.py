@@ -46,7 +46,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("program")
     source, made = folder / "two.c", folder / "two"
     source.write_text(PROGRAM)
-    subprocess.run(_command("cc", "-O2", str(source), "-o", str(made)), check=True, timeout=120)
+    subprocess.run(
+        _command("sim", "compile", "-O2", str(source), "-o", str(made)), check=True, timeout=120
+    )
     return made
 
 

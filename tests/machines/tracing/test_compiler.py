@@ -1,4 +1,4 @@
-"""`gnomon cc` does what gcc does, and what it makes can be traced and told from other files."""
+"""`gnomon sim compile` does what gcc does; what it makes can be traced and told from others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def _cc(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gnomon", "cc", *arguments]
+    command = [sys.executable, "-m", "gnomon", "sim", "compile", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -54,7 +54,7 @@ def test_make_uses_it_as_its_compiler(folder: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     (folder / "Makefile").write_text("main: main.o twice.o\n")
-    compiler = f"{sys.executable} -m gnomon cc"
+    compiler = f"{sys.executable} -m gnomon sim compile"
     subprocess.run(["make", "-s", f"CC={compiler}", "CFLAGS=-O1"], check=True, timeout=60)
     assert is_traced_binary(folder / "main")
 

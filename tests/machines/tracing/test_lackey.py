@@ -99,5 +99,5 @@ def test_without_valgrind_the_remedy_is_named(
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(NotSupportedError, match="install valgrind"):
         trace([str(program)], method="lackey")
-    with pytest.raises(UsageError, match="gnomon cc"):
+    with pytest.raises(UsageError, match="gnomon sim compile"):
         trace([str(program)])

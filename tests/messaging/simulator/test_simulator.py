@@ -272,12 +272,12 @@ def test_a_program_that_waits_for_ever_is_told() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"nodes": 0}, "0 nodes"),
-        ({"contexts": 65}, "65 contexts"),
-        ({"latency": -1.0}, "latency of -1 ns"),
-        ({"per_byte": math.nan}, "per_byte of nan"),
+        ({"nodes": 0}, "nodes must be 1 to 65,536, not 0"),
+        ({"contexts": 65}, "contexts must be 1 to 64, not 65"),
+        ({"latency": -1.0}, "latency must be a time from 0 to 1000 s, not -1 ns"),
+        ({"per_byte": math.nan}, "per_byte must be a time .* not nan"),
         ({"speeds": ()}, "speed of at least one"),
-        ({"speeds": (1.0, 0.0)}, "speed 0"),
+        ({"speeds": (1.0, 0.0)}, "speed of a thread must be above 0 .* not 0"),
         ({"not_resident": "hint"}, "os_tick"),
     ],
 )
@@ -293,7 +293,7 @@ def test_programs_that_make_no_sense() -> None:
         simulate(Cluster(nodes=1), ping_pong())
     with pytest.raises(ClusterError, match="-1 ns"):
         Script().compute(-1)
-    with pytest.raises(ClusterError, match="0 repetitions"), Script().repeat(0):
+    with pytest.raises(ClusterError, match="not 0 times"), Script().repeat(0):
         pass
     with pytest.raises(ClusterError, match="no node 5"):
         Layout(2).mailbox(5)
@@ -347,7 +347,7 @@ def test_both_simulators_agree_on_what_a_message_costs() -> None:
     """Event by event and to the nanosecond, on machines of the same kinds."""
     from gnomon.messaging.simulator import load_cluster
     from gnomon.messaging.uln import MACHINES
-    from gnomon.messaging.uln.ping_pongs import Style, run_ping_pong
+    from gnomon.messaging.uln.programming import Style, run_ping_pong
 
     for name, kind in MACHINES.items():
         named = load_cluster(name)
@@ -358,7 +358,7 @@ def test_both_simulators_agree_on_what_a_message_costs() -> None:
 
 def test_traces_become_timelines() -> None:
     """With a band for every message whose whole way was traced."""
-    from gnomon.messaging.simulator.comparison import timeline_of
+    from gnomon.analysis.messages.simulation import timeline_of
 
     cluster = Cluster(latency=300, per_byte=1, delivery=41, send_overhead=26)
     run = simulate(cluster, ping_pong(rounds=2), trace_limit=7)

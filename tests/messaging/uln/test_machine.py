@@ -24,7 +24,7 @@ from gnomon.messaging.uln import (
     machine_kind,
     run_programs,
 )
-from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
+from gnomon.messaging.uln.programming import PING, Style, run_ping_pong
 
 
 def since_send(style: Style, what: str, late: int = 0) -> int:

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import StateError
-from gnomon.messaging.uln.machine_kinds import Fallback
+from gnomon.messaging.uln.machine_kinds import Fallback, NotificationTable, Wake
 from gnomon.messaging.uln.network import LINE_BYTES, Placement, lines, place_line
-from gnomon.messaging.uln.notification_table import NotificationTable, Wake
 
 
 @pytest.fixture(params=list(Fallback))

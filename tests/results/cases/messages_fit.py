@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.analysis.prediction.result import Fit, Law, Point
+from gnomon.messaging.result import Fit, Law, Point
 from gnomon.result import Quantity
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gnomon.analysis.prediction.result import (
+from gnomon.messaging.result import (
     Application,
-    Curve,
     NetworkLink,
     Predicted,
     Prediction,
     Sharing,
+    Slowdowns,
 )
 from gnomon.recording.contents import Provenance
 from gnomon.result import Quantity
@@ -41,7 +41,7 @@ def _of(rows: tuple[Predicted, ...], text: str = "") -> Prediction:
         text or "awake",
         rows,
         Predicted("user-level", False, False, _about(11_890.0), _about(1.0), 1.0, 0.0, 0.2),
-        tuple(Curve(row.mechanism, points, tuple(1 + 9e4 / p for p in points)) for row in rows),
+        tuple(Slowdowns(row.mechanism, points, tuple(1 + 9e4 / p for p in points)) for row in rows),
         1_633_000.0,
         provenance=Provenance("notify", host=text or "box"),
         warnings=(text or "the benchmark has no sizes for some mechanisms",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.messaging.timeline import Flight, Mark, Span, Timeline
+from gnomon.messaging.result import Flight, Mark, Span, Timeline
 
 
 def _of(count: int, text: str = "") -> Timeline:

@@ -15,7 +15,7 @@ from gnomon.analysis.study.result import (
     Value,
     Verdict,
 )
-from gnomon.messaging.timeline import Mark, Timeline
+from gnomon.messaging.result import Mark, Timeline
 from gnomon.recording.contents import Provenance
 
 _VALUES: tuple[Value, ...] = (300_000_000, 0.12345678, "in this order", None)

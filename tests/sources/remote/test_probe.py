@@ -18,24 +18,19 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import GnomonError, NotPermittedError, UsageError
-from gnomon.sources.remote import one_file
 from gnomon.sources.remote import probe as probing
-from gnomon.sources.remote.channel import (
-    VERSION,
-    Channel,
-    ProbeError,
-    Reading,
-    read_token,
-    seal,
-    session_keys,
-)
 from gnomon.sources.remote.probe import (
+    Channel,
     Encoding,
     Probe,
+    ProbeError,
+    Reading,
     Simulated,
     checked_request,
     load_events,
     open_event,
+    read_token,
+    seal,
 )
 from gnomon.sources.remote.viewer import Viewer, parse_address
 
@@ -232,7 +227,7 @@ def test_rubbish_is_refused_and_the_probe_goes_on(rubbish: bytes) -> None:
     ("hello", "complaint"),
     [
         ({"hello": "world"}, "is no probe"),
-        ({"probe": "gnomon", "version": VERSION}, "does not speak its own protocol"),
+        ({"probe": "gnomon", "version": probing.VERSION}, "does not speak its own protocol"),
     ],
 )
 def test_what_is_no_probe_is_named(hello: dict[str, object], complaint: str) -> None:
@@ -257,7 +252,7 @@ def test_a_message_that_was_changed_or_repeated_is_refused() -> None:
     here, there = socket.socketpair()
     with here, there:
         sender, receiver = Channel(here), Channel(there)
-        key = session_keys(TOKEN, b"nonces")[0]
+        key = probing.session_keys(TOKEN, b"nonces")[0]
         sender.outgoing = receiver.incoming = key
         sender.send({"slices": []})
         assert receiver.receive() == {"slices": []}
@@ -351,7 +346,7 @@ def test_made_up_loads_follow_their_peaks() -> None:
 def test_the_one_file_runs_with_nothing_but_python(tmp_path: Path) -> None:
     """No other module is there, no site packages, no gnomon."""
     file = tmp_path / "probe.py"
-    file.write_text(one_file())
+    file.write_text(Path(probing.__file__).read_text())
     (tmp_path / "token").write_text(TOKEN.decode())
     command = [sys.executable, "-I", "-S", str(file), "--token-file", str(tmp_path / "token")]
     with subprocess.Popen(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import GnomonError
-from gnomon.messaging.uln.ping_pongs import PING, Style, run_ping_pong
+from gnomon.messaging.uln.programming import PING, Style, run_ping_pong
 from gnomon.views import show
 from gnomon.views.blocks import Chart, Kind, Layer
-from gnomon.views.describe.messages_timeline import drawing
+from gnomon.views.timelines import drawing
 
 
 def _layers(chart: Chart, kind: Kind) -> list[Layer]:

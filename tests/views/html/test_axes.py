@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.views.axes import Scale, scale_of
 from gnomon.views.blocks import Axis
 from gnomon.views.html import thin
-from gnomon.views.html.axes import Scale, scale_of
 
 NUMBERS = st.floats(-1e12, 1e12, allow_nan=False).map(lambda v: round(v, 6))
 POSITIVE = st.floats(1e-9, 1e15).filter(lambda v: v > 0)

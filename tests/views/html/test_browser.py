@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.resources import files
-from importlib.util import find_spec
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gnomon.views.html import fragment, render
 
 from . import gallery
+from .browsing import (
+    SCHEMES,
+    WIDTHS,
+    Open,
+    browser,  # noqa: F401 - a fixture
+    is_no_wider_than_the_screen,
+    opened_page,
+    violations,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as BrowserPage
 
 pytestmark = pytest.mark.slow
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 NAMES = ("survey", "compare", "memory")
-WIDTHS = (400, 1280)
-Open = Callable[..., Any]
-Scheme = Literal["light", "dark"]
 
 
 @pytest.fixture(scope="module")
@@ -42,42 +42,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
 @pytest.fixture
-def opened(browser: Browser, folder: Path) -> Open:
-    """Open a page; nothing may fail, be logged as an error, or be fetched from elsewhere."""
-
-    @contextmanager
-    def open_(
-        name: str, width: int = 1280, scheme: Scheme = "light", **options: Any
-    ) -> Iterator[BrowserPage]:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, **options
-        )
-        page = context.new_page()
-        wrong: list[str] = []
-        page.on(
-            "console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(("file:", "data:")) else wrong.append(r.url),
-        )
-        page.goto((folder / f"{name}.html").as_uri())
-        yield page
-        context.close()
-        assert not wrong
+def opened(browser: Browser, folder: Path) -> Open:  # noqa: F811
+    def open_(name: str, *options: Any, **more: Any) -> AbstractContextManager[BrowserPage]:
+        return opened_page(browser, folder / f"{name}.html", *options, **more)
 
     return open_
 
@@ -86,31 +54,15 @@ def opened(browser: Browser, folder: Path) -> Open:
 @pytest.mark.parametrize("name", [*NAMES, "fragment"])
 def test_nothing_is_wider_than_the_screen(opened: Open, name: str, width: int) -> None:
     with opened(name, width) as page:
-        for each in page.locator("details").all():
-            each.evaluate("each => { each.open = true; }")
-        wide, screen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide <= screen
+        assert is_no_wider_than_the_screen(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", [*NAMES, "fragment"])
 def test_axe_finds_nothing(opened: Open, name: str, width: int, scheme: str) -> None:
-    """WCAG 2.2 A and AA, with everything unfolded."""
-    if find_spec("axe_playwright_python") is None:
-        pytest.skip("axe-playwright-python is not installed")
-    axe = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
     with opened(name, width, scheme) as page:
-        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-        page.evaluate(axe)
-        rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-        found = page.evaluate(f"axe.run({{runOnly: {json.dumps(rules)}}})")
-        assert found["passes"]
-        told = [
-            (each["id"], [node["html"][:200] for node in each["nodes"]])
-            for each in found["violations"]
-        ]
-        assert not told
+        assert not violations(page)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from gnomon.machines import Link, Machine, load_machine, machine_names
-from gnomon.views.describe.topology import graph_of
+from gnomon.views.describe.machine import graph_of
 from gnomon.views.html.graph import graph_file
+from gnomon.views.shared import square_order
 from gnomon.views.terminal import lines as lines_of
-from gnomon.views.terminal.graph import square_order
 
 _RING = load_machine("ring-4")
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -13,11 +13,10 @@ from gnomon import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.latency.bins import histogram
-    from gnomon.analysis.latency.edges import DEFAULT, SweepOrder, parse_edges
     from gnomon.analysis.latency.measuring import latency
     from gnomon.analysis.latency.recorded import latency_of, result_of
     from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Mode, Peak, Reference
-    from gnomon.analysis.latency.run import Slice
+    from gnomon.analysis.latency.run import DEFAULT, Slice, SweepOrder, parse_edges
 
 __all__ = [
     "DEFAULT",
@@ -38,18 +37,18 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "DEFAULT": "edges",
+        "DEFAULT": "run",
         "LatencyBin": "result",
         "LatencyResult": "result",
         "Mode": "result",
         "Peak": "result",
         "Reference": "result",
         "Slice": "run",
-        "SweepOrder": "edges",
+        "SweepOrder": "run",
         "histogram": "bins",
         "latency": "measuring",
         "latency_of": "recorded",
-        "parse_edges": "edges",
+        "parse_edges": "run",
         "result_of": "recorded",
     },
 )

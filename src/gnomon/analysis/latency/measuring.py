@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
-from gnomon.analysis.latency.recorded import SIGNAL, joined, result_of, samples_in, slices_in
+from gnomon.analysis.latency.recorded import (
+    SIGNAL,
+    joined,
+    latency_of,
+    result_of,
+    samples_in,
+    slices_in,
+)
 from gnomon.analysis.latency.result import LatencyResult, Mode, Reference
-from gnomon.analysis.latency.run import MakeTaker, Measured, Slice, count_sweeps, take_samples
+from gnomon.analysis.latency.run import (
+    DEFAULT,
+    MakeTaker,
+    Measured,
+    Slice,
+    checked_edges,
+    count_sweeps,
+    parse_edges,
+    take_samples,
+)
 from gnomon.errors import GnomonError, UsageError
 from gnomon.measure.campaign import Campaign, Plan, Task, Terms, warmups
 from gnomon.measure.identity import identify
-from gnomon.measure.run import TIMED_OUT, Measurement, stopped_runs
-from gnomon.recording.contents import Reading, RunInfo, Sample
+from gnomon.measure.run import TIMED_OUT, Measurement, Stopper, stopped_runs
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Sample, Status
+from gnomon.sources.latency import blind_spots
+from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.measure.campaign import OnProgress
     from gnomon.recording import RecordingWriter
-    from gnomon.recording.contents import EventInfo, Provenance
     from gnomon.sources.base import Source, Target
+    from gnomon.sources.latency import LatencyStream, StreamedSlice
 
 SLICE = "10ms"
 SIMULATED_SLICE = "10us"  # simulated programs take milliseconds
@@ -32,10 +51,10 @@ OnResult = Callable[[LatencyResult], None]
 
 def latency(
     what: Any = None,
-    edges: str | Sequence[int] = DEFAULT,
+    edges: str | Sequence[int] | None = None,
     *,
     samples: bool = False,
-    length: str | int | None = None,
+    slice: str | int | None = None,  # noqa: A002
     period: int | None = None,
     duration: str | float | None = None,
     repeat: int = 1,
@@ -43,7 +62,8 @@ def latency(
     warmup: int = 0,
     resume: bool = False,
     seed: int = 1,
-    references: Sequence[Reference] | None = None,
+    latencies: str | os.PathLike[str] | Sequence[Reference] | None = None,
+    cost: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     on: Source | str | None = None,
@@ -53,10 +73,11 @@ def latency(
 ) -> LatencyResult:
     """Measure how long the loads of a program take.
 
-    `what` is a command as a list of words, or a target. `edges` bound the bins, in cycles. Without
-    `samples` loads above each edge are counted in turns of `length`, 10 ms by default (10 us of
-    simulated time); with it, every `period`-th load is sampled. `references` name the peaks;
-    without them those of a simulated machine are measured on it. `on` says where to measure, as
+    `what` is a command as a list of words, a target, or the path of a recording. `edges` bound the
+    bins, in cycles. Without `samples` loads above each edge are counted in turns of `slice`, 10 ms
+    by default (10 us of simulated time); with it, every `period`-th load is sampled. `latencies`,
+    or a file of them, name the peaks; without them those of a simulated machine are measured on it.
+    With `cost` the result is shown by cycles spent. `on` says where to measure, as
     `--on` does; a probe, which proves who asks by the token in `token_file`, decides itself what it
     measures. `on_result` is shown what is known so far, now and then.
 
@@ -69,7 +90,19 @@ def latency(
     from gnomon.sources.registry import source as chosen_source
     from gnomon.units import parse_duration, parse_seconds
 
+    if period is not None and period < 1:
+        raise UsageError(f"--period must be at least 1, not {period}.")
+    references: Sequence[Reference] | None
+    if isinstance(latencies, str | os.PathLike):
+        from gnomon.analysis.latency.peaks import read_references
+
+        references = read_references(latencies)
+    else:
+        references = latencies
+    if isinstance(what, str | os.PathLike):
+        return replace(latency_of(what, edges, references=references), by_cost=cost)
     source = chosen_source(on, usual_seed=seed)
+    edges = DEFAULT if edges is None else edges
     bounds = parse_edges(edges) if isinstance(edges, str) else checked_edges(edges)
     seconds = parse_seconds(duration, "duration")
     if isinstance(source, StreamsLatency):
@@ -77,11 +110,9 @@ def latency(
             raise UsageError(f"{source.name} decides itself what it measures: name nothing else.")
         if samples:
             raise UsageError("a probe counts above thresholds: leave out --samples.")
-        from gnomon.analysis.latency.remote import watch_probe
-
-        step = SLICE if length is None else length
+        step = SLICE if slice is None else slice
         slice_ns = parse_duration(step, "slice") if isinstance(step, str) else step
-        return watch_probe(
+        found = watch_probe(
             source.stream(bounds, slice_ns, seed=seed, token_file=token_file),
             duration=seconds,
             references=references or (),
@@ -89,17 +120,19 @@ def latency(
             overwrite=overwrite,
             on_result=on_result,
         )
+        return replace(found, by_cost=cost)
     if what is None:
         raise UsageError("nothing to measure: give a command as a list of words, or a target.")
     target = as_target(what)
     facility = find_facility(source)
-    step = slice_length(length, source, target)
+    step = slice_length(slice, source, target)
     known = _references(source, target, references)
     origin = replace(source.provenance(target), interval=None if samples else step)
     mode = Mode.SAMPLES if samples else Mode.THRESHOLDS
 
     def shown(measured: Measured) -> LatencyResult:
-        return result_of(measured, bounds, origin, mode, known, facility.blind)
+        result = result_of(measured, bounds, origin, mode, known, facility.blind)
+        return replace(result, by_cost=cost)
 
     shows = Watcher(shown, on_result)
     terms = Terms(
@@ -237,7 +270,7 @@ def _references(
     return chased(source.machine)
 
 
-# ---- several runs, as a campaign ------------------------------------------------------------
+# ---- several runs, as a campaign --------------------------------------------------------
 
 MakeRun = Callable[[MakeTaker, int, float | None], Measured]
 """Measures one run: what takes its readings, the number of the run, and its longest time in s."""
@@ -309,3 +342,117 @@ def measure_runs(
     together.warnings = [*outcome.warnings, *outcome.stopped(terms.timeout)]
     together.interrupted = outcome.interrupted
     return together
+
+
+# ---- of another host, as a probe there streams them -------------------------------------------
+
+
+EVENT = "mem-loads"
+
+
+def watch_probe(
+    viewer: LatencyStream,
+    *,
+    duration: float | None = None,
+    references: Sequence[Reference] = (),
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    on_result: OnResult | None = None,
+) -> LatencyResult:
+    """Listen to a probe until it ends, `duration` seconds are over, or somebody presses Ctrl-C.
+
+    The time begins when the probe first sends something.
+    """
+    measured = Measured()
+    start = time.monotonic_ns()
+    started_at = utc_now(milliseconds=True)
+    length = float("inf") if duration is None else duration
+    deadline = time.monotonic() + viewer.patience + length
+
+    def shown(so_far: Measured) -> LatencyResult:
+        if viewer.lost:
+            so_far.warnings.append("the probe is lost: it is looked for again")
+        return _result(viewer, so_far, references)
+
+    watcher = Watcher(shown, on_result)
+    with ExitStack() as stack, Stopper().installed() as stopper:
+
+        def over() -> bool:
+            return stopper.requested or time.monotonic() >= deadline
+
+        writer: RecordingWriter | None = None
+        for batch in viewer.slices(over):
+            if batch and not measured.slices:
+                deadline = time.monotonic() + length
+            if writer is None and output is not None:
+                writer = stack.enter_context(_writer(viewer, output, overwrite=overwrite))
+            for each in batch:
+                measured.slices.append(Slice(each.time, each.edge, each.loads, each.running))
+            if writer is not None:
+                writer.append(_reading(row) for row in batch)
+            watcher.slices(measured.slices)
+        measured.interrupted = stopper.requested
+        measured.run = RunInfo(0, 0, start, time.monotonic_ns(), None, started_at)
+        measured.warnings += _remarks(viewer)
+        if writer is not None:
+            writer.add_run(measured.run)
+            for text in measured.warnings:
+                writer.warn(text)
+    if not measured.slices:
+        why = f": {viewer.ended}" if viewer.ended else ": let it run longer."
+        raise GnomonError(f"the probe sent nothing{why}")
+    return _result(viewer, measured, references)
+
+
+def _remarks(viewer: LatencyStream) -> list[str]:
+    remarks = list(viewer.warnings)
+    if viewer.reconnections:
+        times = "once" if viewer.reconnections == 1 else f"{viewer.reconnections} times"
+        remarks.append(f"the probe was lost and found again {times}; no slice counts twice")
+    if viewer.missed:
+        remarks.append(f"{viewer.missed} slices were dropped by the probe while nobody listened")
+    return remarks
+
+
+def _result(
+    viewer: LatencyStream, measured: Measured, references: Sequence[Reference]
+) -> LatencyResult:
+    origin = _provenance(viewer)
+    blind = blind_spots((EVENT,), simulated=origin.simulated)
+    return result_of(measured, viewer.edges, origin, Mode.THRESHOLDS, references, blind)
+
+
+def _provenance(viewer: LatencyStream) -> Provenance:
+    from gnomon import __version__
+
+    told = viewer.welcome
+    return Provenance(
+        source="probe",
+        simulated=bool(told.get("simulated")),
+        target=f"{told.get('target', '')} of {told.get('host', '')}",
+        host=str(told.get("host", "")),
+        cpus=int(told.get("cpus") or 0),
+        kernel=str(told.get("kernel", "")),
+        gnomon=__version__,
+        python=sys.version.split(maxsplit=1)[0],
+        created=utc_now(),
+        interval=viewer.slice_ns,
+        seed=viewer.seed,
+    )
+
+
+def _writer(
+    viewer: LatencyStream, output: str | os.PathLike[str], *, overwrite: bool
+) -> RecordingWriter:
+    from gnomon.recording import RecordingWriter
+
+    infos = [
+        EventInfo(f"{EVENT}:ldlat={edge}", f"loads slower than {edge} cycles")
+        for edge in viewer.edges
+    ]
+    return RecordingWriter(output, _provenance(viewer), infos, overwrite=overwrite)
+
+
+def _reading(row: StreamedSlice) -> Reading:
+    event = f"{EVENT}:ldlat={row.edge}"
+    return Reading(row.time, event, "system", row.loads, row.running, row.running, Status.COUNTED)

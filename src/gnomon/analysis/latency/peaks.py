@@ -7,6 +7,7 @@ memory of each of its nodes. For a host a file of a measurement tells them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
@@ -171,7 +172,7 @@ def _cycles(machine: Machine, size: int, rounds: int, node: int, seed: int) -> f
         return execution.now_ns * machine.core.clock_ghz
 
 
-def read_references(path: str) -> tuple[Reference, ...]:
+def read_references(path: str | os.PathLike[str]) -> tuple[Reference, ...]:
     """Return the latencies in a JSON file: names with cycles, by themselves or as `latencies`.
 
     What `gnomon memory -o` writes is understood, as is what `gnomon ... --json` prints: the names
@@ -188,7 +189,7 @@ def read_references(path: str) -> tuple[Reference, ...]:
             content = content[key]
     if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
         content = {str(row.get("name")): row.get("cycles") for row in content}
-    return references_of(content, path)
+    return references_of(content, str(path))
 
 
 def references_of(content: Any, where: str = "latencies") -> tuple[Reference, ...]:

@@ -7,9 +7,16 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.latency.edges import DEFAULT, checked_edges, parse_edges
 from gnomon.analysis.latency.result import LatencyResult, Mode, Reference
-from gnomon.analysis.latency.run import LoadSample, Measured, Slice, slice_of
+from gnomon.analysis.latency.run import (
+    DEFAULT,
+    LoadSample,
+    Measured,
+    Slice,
+    checked_edges,
+    parse_edges,
+    slice_of,
+)
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.contents import Reading, RunInfo, Sample
 from gnomon.sources.latency import blind_spots, threshold_of

@@ -231,7 +231,7 @@ def _run(how: _Setting, loader: Loader, program: Command, levels: Sequence[Level
     """Run a program beside load, here or on the simulated machine."""
     if how.progress is not None:
         how.progress("")  # the terminal is the program's now
-    from gnomon.analysis.links.running import run_loaded, run_loaded_on
+    from gnomon.analysis.links.loader import run_loaded, run_loaded_on
 
     if how.place.machine is not None:
         return run_loaded_on(how.place.machine, program.argv, levels, seed=how.place.seed)
@@ -335,6 +335,6 @@ def _check_program(program: Command, place: Place) -> None:
 
         check_startable(program)
     else:
-        from gnomon.machines.workloads.build import parse_workload
+        from gnomon.machines.workloads import parse_workload
 
         parse_workload(program.argv)

@@ -1,18 +1,21 @@
-"""Objects of a program: arrays, variables, and what was allocated where; addresses to objects."""
+"""Objects of a program: arrays, variables, what was allocated where, and accesses to each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon import _native
+from gnomon.analysis.locality.result import DataObject, ObjectKind, ObjectUse
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.analysis.locality.streams import Accesses
     from gnomon.machines.program import Program
     from gnomon.sources.allocation_log import Allocations
     from gnomon.sources.mappings import Mapping
@@ -20,36 +23,23 @@ if TYPE_CHECKING:
 _MOST_ALLOCATIONS = 1 << 18
 _DYNAMIC = 3  # the type of ELF files whose addresses are relative
 _NEAR = 4096  # pieces of one site that are no further apart are one object
+NO_OBJECT = "no known object"
+_WORD = 8
+_WORDS = 8  # of a block
+_SOURCES = 1 << 10  # as in native/advice/tally.hh
+_PROBES = 64  # places of a page that are looked at to find whose it is
 
-
-class ObjectKind(StrEnum):
-    """What an object is: an array of a workload, a variable, or what one place has allocated."""
-
-    ARRAY = "array"
-    VARIABLE = "variable"
-    ALLOCATION = "allocation"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class DataObject:
-    """Addresses that have a name; `where` is a line of source code, if it is known."""
-
-    name: str
-    start: int
-    size: int
-    kind: ObjectKind = ObjectKind.ARRAY
-    where: str = ""
-
-    @property
-    def end(self) -> int:
-        """The first address beyond it."""
-        return self.start + self.size
-
-    @property
-    def title(self) -> str:
-        """Its name, with the place in the source code where that is known."""
-        return f"{self.name} ({self.where})" if self.where else self.name
+CELL = np.dtype(
+    [
+        ("key", np.uint64),  # block * _SOURCES + who asks + 1
+        ("remote", np.uint64),
+        ("thread", np.uint32),
+        ("spare", np.uint32),
+        ("accesses", np.uint32, _WORDS),
+        ("writes", np.uint32, _WORDS),
+    ]
+)
+"""What the kernel keeps of a block and of who asks for it."""
 
 
 class ObjectTable:
@@ -176,9 +166,105 @@ def variables_of(path: str, base: int) -> tuple[DataObject, ...]:
 
 
 def _sites(allocations: Allocations) -> Iterable[DataObject]:
-    from gnomon.analysis.locality.sites import sites_of
+    from gnomon.analysis.locality.naming import sites_of
 
     sites = sites_of(allocations, _program_file(allocations.mappings))
     for each in allocations.all[-_MOST_ALLOCATIONS:]:
         site = sites[each.callers]
         yield DataObject(site.name, each.pointer, each.size, ObjectKind.ALLOCATION, site.line)
+
+
+# ---- accesses to objects ----------------------------------------------------------------------
+
+
+class ObjectTally:
+    """Accesses by place and by who asks; what it keeps grows with the memory that is accessed."""
+
+    def __init__(self) -> None:
+        self._tally = _native.AccessTally()
+
+    def add(self, piece: Accesses) -> None:
+        """Count a piece of a stream."""
+        self._tally.add(
+            np.ascontiguousarray(piece.address, np.uint64),
+            np.ascontiguousarray(piece.source, np.int16),
+            np.ascontiguousarray(piece.home, np.int16),
+            np.ascontiguousarray(piece.write, np.uint8),
+        )
+
+    def attributed(
+        self, objects: Sequence[DataObject], sources: int, page_bytes: int | None = None
+    ) -> tuple[ObjectUse, ...]:
+        """Return the use of each object, most used first; what belongs to none comes last.
+
+        Where whole pages were accessed, `page_bytes` is their size: a page counts for the
+        object that has most of it.
+        """
+        cells = np.frombuffer(self._tally.cells(), CELL)
+        table = ObjectTable(objects)
+        row, word = np.nonzero(cells["accesses"])
+        blocks = cells["key"] // np.uint64(_SOURCES)
+        addresses = (blocks[row] * np.uint64(_WORDS) + word.astype(np.uint64)) * np.uint64(_WORD)
+        asking = (cells["key"][row] % np.uint64(_SOURCES)).astype(np.int64) - 1
+        asking = np.where((asking >= 0) & (asking < sources), asking, sources)
+        accesses = cells["accesses"][row, word].astype(np.int64)
+        # Who asks and where a page is are the same for all words of a block.
+        away = cells["remote"] / np.maximum(cells["accesses"].sum(axis=1, dtype=np.int64), 1)
+        owner = _owners(table, addresses, page_bytes)
+        names: dict[tuple[str, ObjectKind, str], list[int]] = {}
+        for index in np.unique(owner[owner >= 0]).tolist():
+            thing = table.objects[index]
+            names.setdefault((thing.name, thing.kind, thing.where), []).append(index)
+        group = np.full(len(table.objects) + 1, len(names), np.int64)  # the last: no object
+        for number, members in enumerate(names.values()):
+            group[members] = number
+        of = group[owner]
+        by = np.zeros((len(names) + 1, sources + 1), np.int64)
+        np.add.at(by, (of, asking), accesses)
+        writes = np.bincount(of, cells["writes"][row, word], minlength=len(names) + 1)
+        remote = np.bincount(of, accesses * away[row], minlength=len(names) + 1)
+        uses = [
+            ObjectUse(
+                *key,
+                min(table.objects[i].start for i in members),
+                _covered([table.objects[i] for i in members]),
+                by[number],
+                int(writes[number]),
+                round(remote[number]),
+            )
+            for number, (key, members) in enumerate(names.items())
+        ]
+        uses.sort(key=lambda use: -use.total)
+        if by[-1].any():
+            rest = (by[-1], int(writes[-1]), round(remote[-1]))
+            uses.append(ObjectUse(NO_OBJECT, ObjectKind.OTHER, "", 0, 0, *rest))
+        return tuple(uses)
+
+
+def _covered(pieces: list[DataObject]) -> int:
+    """Return the bytes of all pieces; what was used again, and again, counts once."""
+    covered = end = 0
+    for piece in sorted(pieces, key=lambda each: each.start):
+        covered += max(0, piece.end - max(piece.start, end))
+        end = max(end, piece.end)
+    return covered
+
+
+def _owners(
+    table: ObjectTable, words: NDArray[np.uint64], page_bytes: int | None
+) -> NDArray[np.int64]:
+    """Return the object at each word, or within it; of pages the one that has most of each."""
+    if page_bytes is None:
+        owner = table.find(words)
+        missing = owner < 0
+        owner[missing] = table.find(words[missing] + np.uint64(4))
+        return owner
+    step = page_bytes // _PROBES
+    probes = np.stack([table.find(words + np.uint64(i * step)) for i in range(_PROBES)], axis=1)
+    owner = np.full(len(words), -1, np.int64)
+    for row, found in enumerate(probes):
+        known = found[found >= 0]
+        if len(known):
+            numbers, counts = np.unique(known, return_counts=True)
+            owner[row] = numbers[counts.argmax()]
+    return owner

@@ -1,266 +1,305 @@
-"""From flush records to where accesses went: regions over time, pages, ranges."""
+"""Where the accesses of a program went, and advice on where its memory should be."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gnomon.analysis.locality.model import (
-    Flow,
-    LocalityResult,
-    Origin,
-    PageHistogram,
-    RegionMap,
-    StaticCount,
-    WideRanges,
-)
+from gnomon.result import Result, Simulated, derived
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+UNKNOWN = -1
+"""The node of an access or of a page that nobody told."""
 
-    from numpy.typing import NDArray
-
-    from gnomon.analysis.locality.counters import Monitors
-
-ROWS = 24
-SLICES = 64
+TOP = 12
+_MOST_COLUMNS = 8  # of nodes or threads in a table
 
 
-def result_of(
-    monitors: Monitors,
-    origin: Origin,
-    *,
-    duration_ns: float,
-    exit_status: int | None = None,
-    rows: int = ROWS,
-    slices: int = SLICES,
-) -> LocalityResult:
-    """Return what the counters found out; they must be finished."""
-    return build(
-        monitors.records,
-        origin,
-        monitors.homes,
-        flow=monitors.flow(),
-        paths=monitors.paths,
-        write_paths=monitors.write_paths,
-        static=_static(monitors, origin.nodes),
-        settings=settings_of(monitors),
-        duration_ns=duration_ns,
-        exit_status=exit_status,
-        rows=rows,
-        slices=slices,
-    )
+class ObjectKind(StrEnum):
+    """What an object is: an array of a workload, a variable, or what one place has allocated."""
+
+    ARRAY = "array"
+    VARIABLE = "variable"
+    ALLOCATION = "allocation"
+    OTHER = "other"
 
 
-def build(
-    records: NDArray[np.void],
-    origin: Origin,
-    homes: Callable[[NDArray[np.uint64]], NDArray[np.int16]],
-    *,
-    flow: Flow,
-    paths: NDArray[np.int64],
-    write_paths: NDArray[np.int64],
-    static: tuple[StaticCount, ...],
-    settings: Mapping[str, str],
-    duration_ns: float,
-    exit_status: int | None = None,
-    rows: int = ROWS,
-    slices: int = SLICES,
-) -> LocalityResult:
-    """Return a result from flush records and from what was counted beside them."""
-    page = np.uint64(origin.page_bytes)
-    last = records["start"] + records["bytes"] - np.uint64(1)
-    narrow = records["start"] // page == last // page
-    labels = tuple(
-        label
-        for label, applies in (
-            ("simulated", origin.simulated),
-            ("sampled", origin.kind == "sampled"),
-        )
-        if applies
-    )
-    return LocalityResult(
-        origin=origin,
-        regions=region_map(records, duration_ns, rows=rows, slices=slices),
-        pages=_pages(records[narrow], origin, homes),
-        wide=_wide(records[~narrow], origin.nodes),
-        paths=paths,
-        write_paths=write_paths,
-        flow=flow,
-        duration_ns=duration_ns,
-        static=static,
-        settings=dict(settings),
-        labels=labels,
-        exit_status=exit_status,
-        warnings=(*origin.warnings, *_warnings(flow, origin)),
-    )
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a stream of accesses comes from, and what it does not contain.
+
+    `kind` is `simulated`, `traced`, `sampled` or `tracked`; `seen` says in words
+    which accesses are in it.
+    """
+
+    kind: str
+    what: str  # the program
+    machine: str
+    seen: str
+    nodes: int
+    page_bytes: int = 4096
+    simulated: bool = False
+    asker: str = "node"  # what a column of accesses counts: a node, or a thread without nodes
+    time_is_order: bool = False  # nobody told times: an access takes one unit
+    warnings: tuple[str, ...] = ()
 
 
-def settings_of(monitors: Monitors) -> dict[str, str]:
-    """Return how the counters were set up, as texts."""
-    setup = monitors.setup
-    settings = {
-        "counters": str(setup.counters),
-        "range": str(setup.range_bytes),
-        "scheme": str(setup.scheme),
-        "page": str(setup.page_bytes),
-        "ring": str(setup.ring_bytes),
-    }
-    if setup.shared:
-        settings["shared"] = str(setup.shared)
-        settings["gap"] = str(setup.gap_bytes)
-        settings["reach"] = str(setup.reach_bytes)
-    if setup.empty_every_ns:
-        settings["empty-every"] = str(setup.empty_every_ns)
-    if setup.fetch_delay_ns:
-        settings["fetch-delay"] = str(setup.fetch_delay_ns)
-    return settings
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionMap:
+    """How often each region was accessed over time, as far as flush records tell.
+
+    A record is spread evenly over the time from its counter's allocation to its flush.
+    Regions are in order of address and do not overlap.
+    """
+
+    start: NDArray[np.uint64]  # (region,)
+    end: NDArray[np.uint64]  # (region,), beyond the last byte
+    edges_ns: NDArray[np.float64]  # (slice + 1,)
+    accesses: NDArray[np.float64]  # (region, slice)
+
+    @property
+    def shades(self) -> NDArray[np.float64]:
+        """The density of accesses, as the root of its share of the greatest one."""
+        size = (self.end - self.start).astype(np.float64)[:, None]
+        density = self.accesses / np.maximum(size, 1)
+        return np.sqrt(density / (density.max(initial=0.0) or 1.0))
 
 
-def region_map(
-    records: NDArray[np.void], duration_ns: float, *, rows: int = ROWS, slices: int = SLICES
-) -> RegionMap:
-    """Return how often each of about `rows` regions was accessed, over time."""
-    start, end = _regions(records, rows)
-    edges = np.linspace(0.0, max(duration_ns, 1.0), slices + 1)
-    accesses = np.zeros((len(start), slices))
-    if len(records):
-        first, last = _rows_of(records, start)
-        for which, weight, row in _by_row(records, start, end, first, last):
-            _spread_time(records[which], weight, row, edges, accesses)
-    return RegionMap(start, end, edges, accesses)
+@dataclass(frozen=True, slots=True, eq=False)
+class PageHistogram:
+    """How often each node accessed each page, in order of page numbers."""
+
+    page: NDArray[np.uint64]  # (page,), address / page_bytes
+    home: NDArray[np.int16]  # (page,), -1 where nobody told
+    accesses: NDArray[np.int64]  # (page, node)
+    writes: NDArray[np.int64]  # (page, node), among the accesses
+
+    def __len__(self) -> int:
+        return len(self.page)
 
 
-def _regions(records: NDArray[np.void], rows: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Cut what was accessed at its widest gaps, and long pieces into equal parts."""
-    if not len(records):
-        return np.empty(0, np.uint64), np.empty(0, np.uint64)
-    order = np.argsort(records["start"], kind="stable")
-    starts = records["start"][order]
-    ends = np.maximum.accumulate(records["start"][order] + records["bytes"][order])
-    gaps = np.where(starts[1:] > ends[:-1], starts[1:] - ends[:-1], np.uint64(0))
-    wide = np.flatnonzero(gaps >= np.uint64(4096))
-    most = max(1, rows // 2) - 1
-    if len(wide) > most:
-        wide = np.sort(wide[np.argsort(gaps[wide], kind="stable")[::-1][:most]])
-    firsts = np.concatenate(([0], wide + 1))
-    lasts = np.concatenate((wide, [len(starts) - 1]))
-    pieces = [(int(starts[a]), int(ends[b])) for a, b in zip(firsts, lasts, strict=True)]
-    covered = sum(end - start for start, end in pieces)
-    # Parts that are finer than every record would share its accesses out by guess.
-    finest = int(records["bytes"].min())
-    least = 4096 if covered >= 4096 * rows or finest >= 4096 else 64
-    step = max(least, -(-covered // max(1, rows - len(pieces) // 2)) // least * least)
-    found: list[tuple[int, int]] = []
-    for start, end in pieces:
-        count = max(1, round((end - start) / step))
-        length = -(-(end - start) // count)
-        length = -(-length // least) * least
-        at = start
-        while at < end:
-            found.append((at, min(at + length, end)))
-            at += length
-    low, high = zip(*found, strict=True)
-    return np.array(low, np.uint64), np.array(high, np.uint64)
+@dataclass(frozen=True, slots=True, eq=False)
+class WideRanges:
+    """Ranges over several pages, whose counters cannot tell those apart; in order of address."""
+
+    start: NDArray[np.uint64]  # (range,)
+    end: NDArray[np.uint64]  # (range,)
+    accesses: NDArray[np.int64]  # (range, node)
+    writes: NDArray[np.int64]  # (range, node)
+
+    def __len__(self) -> int:
+        return len(self.start)
 
 
-def _rows_of(
-    records: NDArray[np.void], start: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last row that each record touches."""
-    first = np.searchsorted(start, records["start"], side="right") - 1
-    last = np.searchsorted(start, records["start"] + records["bytes"] - np.uint64(1), side="right")
-    return first.astype(np.int64), last.astype(np.int64) - 1
+@dataclass(frozen=True, slots=True, eq=False)
+class StaticCount:
+    """What a static counter counted in its range, by node; `name` is that of a variable."""
+
+    start: int
+    end: int
+    accesses: NDArray[np.int64]  # (node,)
+    writes: NDArray[np.int64] | None  # (node,), None where they were not told apart
+    name: str = ""
 
 
-def _by_row(
-    records: NDArray[np.void],
-    start: NDArray[np.uint64],
-    end: NDArray[np.uint64],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-) -> list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
-    """Return records with their weights and rows: most lie in one, few in several."""
-    alone = np.flatnonzero(first == last)
-    found = [(alone, records["accesses"][alone].astype(np.float64), first[alone])]
-    several = np.flatnonzero(first != last)
-    for offset in range(int((last - first).max()) + 1):
-        which = several[first[several] + offset <= last[several]]
-        if not len(which):
-            continue
-        row = first[which] + offset
-        low = np.maximum(records["start"][which], start[row])
-        high = np.minimum(records["start"][which] + records["bytes"][which], end[row])
-        share = np.maximum(high.astype(np.float64) - low.astype(np.float64), 0)
-        weight = records["accesses"][which] * share / records["bytes"][which]
-        found.append((which, weight, row))
-    return found
+@dataclass(frozen=True, slots=True)
+class MappingUse:
+    """How much of a mapping of a process was referenced, which is all that its kernel tells.
+
+    `referenced` are the most bytes between two looks; `looks` is how many found any.
+    """
+
+    name: str  # a file, or as [heap]; empty for memory without a name
+    start: int
+    end: int
+    looks: int
+    referenced: int
+    written: int  # pages found written, once for each look
 
 
-def _spread_time(
-    records: NDArray[np.void],
-    weight: NDArray[np.float64],
-    row: NDArray[np.int64],
-    edges: NDArray[np.float64],
-    into: NDArray[np.float64],
-) -> None:
-    begin = records["begin_ns"].astype(np.float64)
-    length = np.maximum(records["end_ns"] - begin, 1.0)
-    begin = np.minimum(begin, edges[-1] - length.clip(max=edges[-1]))
-    for column in range(len(edges) - 1):
-        inside = np.minimum(edges[column + 1], begin + length) - np.maximum(edges[column], begin)
-        part = weight * np.clip(inside, 0, None) / length
-        into[:, column] += np.bincount(row, weights=part, minlength=len(into))
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectUse:
+    """How often an object was accessed, by node or thread, and how much of that was remote.
+
+    `start` is that of its first piece and `size` that of all together. The last of `accesses`
+    are those of which nobody told who asked. `remote` is None where nobody tells nodes.
+    """
+
+    name: str
+    kind: ObjectKind
+    where: str  # a line of source code, or empty
+    start: int
+    size: int
+    accesses: NDArray[np.int64]  # (node or thread, and one more)
+    writes: int
+    remote: int | None  # from another node than that of the page, as far as it is known
+
+    @property
+    def total(self) -> int:
+        """All accesses."""
+        return int(self.accesses.sum())
 
 
-def _pages(
-    records: NDArray[np.void],
-    origin: Origin,
-    homes: Callable[[NDArray[np.uint64]], NDArray[np.int16]],
-) -> PageHistogram:
-    pages, number = np.unique(records["start"] // np.uint64(origin.page_bytes), return_inverse=True)
-    accesses, writes = _sums(records, number, len(pages), origin.nodes)
-    return PageHistogram(pages, homes(pages), accesses, writes)
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How much the counters wrote: `extensions` of coverage, `records` of 16 bytes each.
+
+    `at_end` of the records were still in their counters at the end. `signals` is how often the
+    ring was full; `lost` records found no room and took `lost_accesses` with them.
+    """
+
+    accesses: int
+    static_accesses: int
+    records: int
+    at_end: int
+    extensions: int
+    signals: int = 0
+    lost: int = 0
+    lost_accesses: int = 0
+    most_in_ring: int = 0
+
+    @property
+    def flushed(self) -> int:
+        """Records that made room for others, lost ones included."""
+        return self.records - self.at_end
+
+    @derived
+    def records_per_million(self) -> float:
+        """Records per million accesses."""
+        return self.records * 1e6 / self.accesses if self.accesses else 0.0
 
 
-def _wide(records: NDArray[np.void], nodes: int) -> WideRanges:
-    keys = np.stack((records["start"], records["start"] + records["bytes"]), axis=1)
-    unique, number = np.unique(keys, axis=0, return_inverse=True)
-    accesses, writes = _sums(records, number.reshape(-1), len(unique), nodes)
-    return WideRanges(unique[:, 0], unique[:, 1], accesses, writes)
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalityResult(Result):
+    """Where accesses went: which regions when, which pages from which nodes, and what it cost.
+
+    `paths` and `write_paths` have a row for each node that asks and a column for each that has
+    the page; the last row and the last column are for those of which nobody told it. A screen
+    shows `top` pages and objects.
+    """
+
+    kind: ClassVar[str] = "locality"
+
+    origin: Origin
+    regions: RegionMap
+    pages: PageHistogram
+    wide: WideRanges
+    paths: NDArray[np.int64]  # (node + 1, node + 1)
+    write_paths: NDArray[np.int64]
+    flow: Flow
+    duration_ns: float  # of the stream
+    static: tuple[StaticCount, ...] = ()
+    mappings: tuple[MappingUse, ...] = ()  # of a process whose pages were tracked
+    objects: tuple[ObjectUse, ...] = ()  # most accessed first, what belongs to none last
+    settings: dict[str, str] = field(default_factory=dict)
+    exit_status: int | None = None
+    interrupted: bool = False
+    top: int = TOP
+
+    @derived
+    def simulated(self) -> Simulated:
+        """Whether its numbers are simulated."""
+        return Simulated.YES if self.origin.simulated else Simulated.NO
+
+    @property
+    def tells_homes(self) -> bool:
+        """Whether it is known which node asks and which one has the page."""
+        return self.origin.asker == "node" and bool(self.paths[:-1, :-1].sum())
+
+    @property
+    def askers(self) -> list[int]:
+        """The nodes or threads that asked most, in order of their numbers."""
+        totals = self.paths.sum(axis=1)[: self.origin.nodes]
+        busy = [int(node) for node in totals.argsort(kind="stable")[::-1] if totals[node]]
+        return sorted(busy[:_MOST_COLUMNS])
 
 
-def _sums(
-    records: NDArray[np.void], number: NDArray[np.int64], rows: int, nodes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return accesses and writes by row and node; a node that nobody told is the first."""
-    source = np.clip(records["source"].astype(np.int64), 0, nodes - 1)
-    accesses = np.zeros((rows, nodes), np.int64)
-    writes = np.zeros((rows, nodes), np.int64)
-    np.add.at(accesses, (number, source), records["accesses"].astype(np.int64))
-    np.add.at(writes, (number, source), records["writes"].astype(np.int64))
-    return accesses, writes
+# ---- advice ---------------------------------------------------------------------------------
 
 
-def _static(monitors: Monitors, nodes: int) -> tuple[StaticCount, ...]:
-    found = []
-    for (start, end), by_node in monitors.static_counts().items():
-        counts = np.zeros((2, nodes), np.int64)
-        for source, pair in by_node.items():
-            counts[:, max(source, 0)] += pair
-        found.append(StaticCount(start, end, counts[0], counts[1]))
-    return tuple(found)
+class Action(StrEnum):
+    """What can be done about the place of an object."""
+
+    FIRST_TOUCH = "first touch"
+    INTERLEAVE = "interleave"
+    BIND = "bind"
+    MIGRATE = "migrate"
+    REPLICATE = "replicate"
+    PAD = "pad"
 
 
-def _warnings(flow: Flow, origin: Origin) -> list[str]:
-    texts = []
-    if flow.lost:
-        texts.append(
-            f"the ring buffer was full {flow.signals:,} times and {flow.lost:,} records with "
-            f"{flow.lost_accesses:,} accesses were lost: give it more room with --ring, or empty "
-            "it sooner with --empty-every or --fetch-delay."
-        )
-    if not flow.accesses:
-        texts.append(f"there was no access to count: {origin.seen}.")
-    return texts
+@dataclass(frozen=True, slots=True)
+class DataObject:
+    """Addresses that have a name; `where` is a line of source code, if it is known."""
+
+    name: str
+    start: int
+    size: int
+    kind: ObjectKind = ObjectKind.ARRAY
+    where: str = ""
+
+    @property
+    def end(self) -> int:
+        """The first address beyond it."""
+        return self.start + self.size
+
+    @property
+    def title(self) -> str:
+        """Its name, with the place in the source code where that is known."""
+        return f"{self.name} ({self.where})" if self.where else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of one object, and the simulated time of the program with it alone."""
+
+    thing: DataObject
+    action: Action
+    detail: str
+    why: str
+    remedy: str
+    time_ns: float
+    gain: float  # part of the time that it saves
+    note: str = ""  # why it is not proposed although it saves time
+
+
+@dataclass(frozen=True, slots=True)
+class Advice(Result):
+    """Proposals that help, those that were tried and do not, and the times with and without.
+
+    All times are simulated. `after_ns` is that with all proposals together; each has been run.
+    Where threads are to set up their parts themselves, `unplaced_ns` is what that alone would
+    give, with pages where they were.
+    """
+
+    kind: ClassVar[str] = "advice"
+
+    program: str
+    machine: str
+    nodes: int
+    threads: int  # that ran
+    before_ns: float
+    after_ns: float
+    unplaced_ns: float | None
+    remote_before: float  # part of what memory or other nodes answered that was another node's
+    remote_after: float
+    proposals: tuple[Proposal, ...]
+    alternatives: tuple[Proposal, ...]  # that help as well, and less
+    dropped: tuple[Proposal, ...]
+    objects: int  # that the program uses
+    runs: int  # that were simulated
+    margin: float
+    exit_status: int | None = None  # of a real program
+
+    @derived
+    def simulated(self) -> Simulated:
+        """Placements are tried on simulated machines only."""
+        return Simulated.YES
+
+    @derived
+    def speedup(self) -> float:
+        """How many times as fast the program is with all proposals."""
+        return self.before_ns / self.after_ns if self.after_ns else 1.0

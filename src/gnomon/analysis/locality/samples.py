@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.analysis.locality.model import UNKNOWN, Accesses, Origin
-from gnomon.analysis.locality.streams import Scope, Stream
+from gnomon.analysis.locality.result import UNKNOWN, Origin
+from gnomon.analysis.locality.streams import Accesses, Scope, Stream
 from gnomon.errors import GnomonError, NotSupportedError
-from gnomon.events.syntax import parse_events
 from gnomon.sources.base import Process
 from gnomon.sources.latency import find_facility
 from gnomon.sources.sampling import Sampling
@@ -36,6 +35,8 @@ _REMOTE_BIT = 37
 
 class SampledStream(Stream):
     """A sample of a program's accesses, each with the node of its CPU and what served it."""
+
+    may_end_early = True
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class SampledStream(Stream):
             ended = False
             while not ended:
                 ended = sampler.wait(_NAP) or self._over(begin)
+                self.duration_ns = float(time.monotonic_ns() - begin)
                 yield self._accesses(sampler.drain(), begin)
             sampler.stop()
             yield self._accesses(sampler.drain(), begin)
@@ -138,6 +140,8 @@ def address_samplings(source: CanSample, period: int) -> tuple[Sampling, ...]:
                 f"{each.request.label} samples no addresses here: {verdict.reason or 'refused'}; "
                 f"{_OTHERWISE}."
             )
+    from gnomon.events.syntax import parse_events
+
     with suppress(GnomonError):
         ((stores, *_), *_) = parse_events(_STORES, source.resolve)
         [verdict] = source.availability([stores])

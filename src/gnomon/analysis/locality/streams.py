@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gnomon import _native
-from gnomon.analysis.locality.model import UNKNOWN, Accesses, MappingUse, Origin, StaticCount
-from gnomon.machines.lowering import TICKS_PER_CYCLE
+from gnomon.analysis.locality.result import UNKNOWN, MappingUse, Origin, StaticCount
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +55,25 @@ class Scope(StrEnum):
 
     REMOTE = "remote"
     MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accesses:
+    """A piece of a stream of accesses, in order of time; all arrays are of one length.
+
+    `source` is the node that asks, `home` that which has the page; UNKNOWN where nobody told.
+    """
+
+    time_ns: NDArray[np.int64]
+    address: NDArray[np.uint64]
+    size: NDArray[np.uint32]  # bytes
+    write: NDArray[np.bool_]
+    source: NDArray[np.int16]
+    home: NDArray[np.int16]
+    thread: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
 
 
 class Stream:
@@ -126,6 +145,8 @@ class MachineStream(Stream):
         self.warnings += tuple(f"{text}." for text in run.warnings)
 
     def _accesses(self, kept: bytes) -> Accesses:
+        from gnomon.machines.lowering import TICKS_PER_CYCLE
+
         rows = np.frombuffer(kept, dtype=MONITORED)
         per_ns = self._source.machine.core.clock_ghz * TICKS_PER_CYCLE
         return Accesses(
@@ -180,7 +201,7 @@ class TracedStream(Stream):
                 name = traced.program.name
                 self.warnings += (
                     f"{name} was traced by valgrind, which is slow and sees one thread: compile "
-                    "it with `gnomon cc`.",
+                    "it with `gnomon sim compile`.",
                 )
 
 

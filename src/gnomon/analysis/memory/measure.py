@@ -9,12 +9,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from itertools import pairwise
 
-from gnomon.analysis.memory.names import (
-    measured_caches,
-    name_levels,
-    named_latencies,
-    notes_on_caches,
-)
 from gnomon.analysis.memory.plan import (
     DUTIES,
     HUGE_PAGE,
@@ -28,7 +22,13 @@ from gnomon.analysis.memory.plan import (
     parts_of,
     plan_probes,
 )
-from gnomon.analysis.memory.plateaus import find_plateaus
+from gnomon.analysis.memory.plateaus import (
+    find_plateaus,
+    measured_caches,
+    name_levels,
+    named_latencies,
+    notes_on_caches,
+)
 from gnomon.analysis.memory.result import (
     Access,
     Bandwidth,
@@ -47,14 +47,14 @@ from gnomon.analysis.memory.result import (
     Times,
     UnderLoad,
 )
-from gnomon.errors import GnomonError, NotPermittedError
+from gnomon.errors import GnomonError, NotPermittedError, UsageError
 from gnomon.recording.contents import Provenance
 from gnomon.stress import nodes
 from gnomon.stress.chase import Chase, core_clock, core_to_core, page_size
 from gnomon.stress.memory import Buffer
 from gnomon.stress.samples import LoadWatch, Samples
 from gnomon.stress.streams import STAGGER, Lane, Stream, stream_rounds
-from gnomon.units import parse_duration, parse_size
+from gnomon.units import parse_count, parse_duration, parse_size
 
 REFINED_RISE = 1.3
 """Between sizes whose latencies differ by this factor, more sizes are measured."""
@@ -77,8 +77,8 @@ def memory(
     largest: int | str | None = None,
     points: int = POINTS,
     pages: str = "both",
-    cpus: Sequence[int] = (),
-    threads: Sequence[int] = (),
+    cpus: Sequence[int] | str = (),
+    threads: Sequence[int] | str = (),
     array: int | str | None = None,
     time: float | str = SECONDS,
     on_progress: Progress | None = None,
@@ -86,18 +86,27 @@ def memory(
     """Probe this host's memory: all of it, or the parts named, as `gnomon memory` does.
 
     Parts are `curve`, `bandwidth`, `cores`, `loaded` and `matrix`. Sizes are bytes, or texts such
-    as "64MiB"; `time` is seconds, or a text such as "1s". Nothing else should run meanwhile.
+    as "64MiB"; `time` is seconds, or a text such as "1s"; CPUs and numbers of threads are numbers,
+    or texts such as "0-3,8" and "1,2". Nothing else should run meanwhile.
     """
+    if isinstance(cpus, str):
+        from gnomon.events.sysfs import parse_cpu_list
+
+        cpus = parse_cpu_list(cpus)
+        if not cpus:
+            raise UsageError("--cpus names no CPU: write it as in 0-3,8.")
+    if isinstance(threads, str):
+        threads = [parse_count(number, "--threads") for number in threads.split(",")]
     request = Request(
         parts=parts_of(parts),
-        smallest=parse_size(smallest, "smallest") if isinstance(smallest, str) else smallest,
-        largest=_size(largest, "largest"),
+        smallest=_size(smallest, "--from") or 0,
+        largest=_size(largest, "--to"),
         points=points,
         pages=pages_of(pages),
         cpus=tuple(cpus),
         threads=tuple(threads),
-        array=_size(array, "array"),
-        seconds=parse_duration(time, "time") / 1e9 if isinstance(time, str) else time,
+        array=_size(array, "--array"),
+        seconds=parse_duration(time, "--time") / 1e9 if isinstance(time, str) else time,
     )
     return measure_memory(plan_probes(request), on_progress)
 

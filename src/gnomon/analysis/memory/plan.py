@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from gnomon.analysis.memory.result import Part
 from gnomon.errors import GnomonError, UsageError
-from gnomon.stress.cores import Cpus, read_cpus
 from gnomon.stress.memory import free_memory
-from gnomon.stress.nodes import Nodes, read_nodes, usable_cpus
+from gnomon.stress.nodes import Cpus, Nodes, read_cpus, read_nodes, usable_cpus
 from gnomon.stress.streams import Stream
 from gnomon.units import format_bytes
 

@@ -13,11 +13,28 @@ from gnomon import _native
 from gnomon.analysis.messages.result import LeftOut, Regime
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.sysfs import parse_cpu_list
-from gnomon.messaging.host import Mechanism, find_mechanisms
+from gnomon.messaging.sessions import Mechanism, find_mechanisms
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 Places = dict[Regime, tuple[int, int]]
+
+
+def listed(given: str | Sequence[str] | None, what: str) -> list[str] | None:
+    """Return the words of a list, which may be a text with commas; None is None."""
+    if given is None or not isinstance(given, str):
+        return None if given is None else list(given)
+    words = [word.strip() for word in given.split(",") if word.strip()]
+    if not words:
+        raise UsageError(f"{what} is empty: name something, or omit it.")
+    return words
+
+
+def listed_cpus(given: str | Sequence[int] | None) -> list[int] | None:
+    """Return CPUs in the order in which they are named, as in `2,0-1`."""
+    if given is None or not isinstance(given, str):
+        return None if given is None else list(given)
+    return [cpu for word in listed(given, "cpus") or () for cpu in parse_cpu_list(word)]
 
 
 def allowed_cpus() -> tuple[int, ...]:
@@ -74,7 +91,7 @@ def places(
             if name not in found:
                 raise NotSupportedError(
                     f"regime {name} cannot be measured: {reasons[Regime(name)]}; "
-                    "leave it away, or allow more CPUs."
+                    "omit it, or allow more CPUs."
                 )
         return {regime: found[regime] for regime in Regime if regime in wanted}, []
     missing = [LeftOut(f"regime {r}", reasons[r]) for r in Regime if r not in found]

@@ -24,7 +24,7 @@ from gnomon.analysis.messages.result import (
 )
 from gnomon.analysis.messages.statistics import difference, timing_of
 from gnomon.errors import UsageError
-from gnomon.messaging.host import Histogram, What
+from gnomon.messaging.sessions import Histogram, What
 from gnomon.result import Quantity
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.messages.result import Curve, Hockney, LogGP, PLogP, Row, Segment, Timing
 from gnomon.analysis.messages.statistics import difference, times_over_sizes
-from gnomon.messaging.host import Histogram
+from gnomon.messaging.sessions import Histogram
 from gnomon.result import Quantity
 
 if TYPE_CHECKING:

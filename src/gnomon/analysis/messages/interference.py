@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from gnomon.analysis.messages.conditions import (
     allowed_cpus,
     check_cpus,
+    listed,
+    listed_cpus,
     siblings_of,
     usable_mechanisms,
     watching,
@@ -24,9 +26,8 @@ from gnomon.analysis.messages.conditions import (
 from gnomon.analysis.messages.recorded import provenance_here
 from gnomon.analysis.messages.result import Beside, Interference, Pays
 from gnomon.errors import GnomonError, UsageError
-from gnomon.messaging.host import MECHANISMS, Family, Histogram
-from gnomon.messaging.host.session import Interference as Round
-from gnomon.messaging.host.session import run_interference
+from gnomon.messaging.sessions import MECHANISMS, Family, Histogram, run_interference
+from gnomon.messaging.sessions import Interference as Round
 from gnomon.result import Interval, Quantity
 from gnomon.units import format_duration, parse_duration
 
@@ -58,7 +59,7 @@ def recommend(rows: Sequence[Beside]) -> str:
     block = _blocker([row.mechanism for row in rows])
     losers = sorted({row.mechanism for row in rows} - {block})
     if block is None or not losers:
-        return "measure a way that blocks beside one that polls: a single kind says nothing."
+        return "measure a way that blocks beside one that polls: one kind alone cannot be compared."
     gained = sorted({row.mechanism for row in rows if row.lost.high < -_DOUBTFUL})
     if gained:
         return (
@@ -102,9 +103,9 @@ def _blocker(names: Sequence[str]) -> str | None:
 
 def interfere(
     *,
-    mechanisms: Sequence[str] | None = None,
-    pauses: Sequence[str] = PAUSES,
-    cpus: Sequence[int] | None = None,
+    mechanisms: str | Sequence[str] | None = None,
+    pauses: str | Sequence[str] = PAUSES,
+    cpus: str | Sequence[int] | None = None,
     threads: int | None = None,
     duration: str = DURATION,
     rounds: int = ROUNDS,
@@ -114,17 +115,20 @@ def interfere(
     """Measure compute lost and latency gained for each way in which a communicator waits.
 
     Messages come from the first of `cpus`; the others are the node. `threads` compute there,
-    one a CPU unless told otherwise. `pauses` lie between an answer and the next message.
+    one a CPU unless told otherwise. `pauses` lie between an answer and the next message. Each list
+    may be a text with commas.
     """
-    ways, left_out = usable_mechanisms(WAYS if mechanisms is None else mechanisms)
-    gaps = sorted({parse_duration(text, "pause") for text in pauses})
+    ways, left_out = usable_mechanisms(listed(mechanisms, "mechanisms") or WAYS)
+    gaps = sorted({parse_duration(text, "pause") for text in listed(pauses, "pauses") or ()})
     if not gaps:
         raise UsageError("no pause between messages given: name one, as in 100us.")
     if not _LEAST_ROUNDS <= rounds <= 1000:
-        raise UsageError(f"{rounds} rounds give no interval: take {_LEAST_ROUNDS} to 1000.")
-    client, node = _node(cpus)
+        raise UsageError(
+            f"--rounds must be {_LEAST_ROUNDS} to 1000, not {rounds}: fewer give no interval."
+        )
+    client, node = _node(listed_cpus(cpus))
     if threads is not None and not 1 <= threads <= 64:
-        raise UsageError(f"{threads} computing threads cannot be had: take 1 to 64.")
+        raise UsageError(f"--threads must be 1 to 64, not {threads}.")
     compute = tuple(node[i % len(node)] for i in range(threads or len(node)))
     communicator, shares = _communicator(compute, node, client)
     steps = rounds * (1 + len(ways) * len(gaps))
@@ -167,7 +171,7 @@ def interfere(
         shares,
         rounds,
         tuple(left_out),
-        provenance=provenance_here("notify interfere"),
+        provenance=provenance_here("messages interfere"),
         warnings=tuple(warnings),
     )
 

@@ -12,6 +12,8 @@ from gnomon.analysis.messages.conditions import (
     Counters,
     Places,
     counters_of,
+    listed,
+    listed_cpus,
     places,
     usable_mechanisms,
     watching,
@@ -20,7 +22,7 @@ from gnomon.analysis.messages.costs import NULL_CALL, Measurement, Taken, bench_
 from gnomon.analysis.messages.recorded import provenance_here, writing
 from gnomon.analysis.messages.result import Bench, LeftOut, Regime
 from gnomon.errors import UsageError
-from gnomon.messaging.host import (
+from gnomon.messaging.sessions import (
     LARGEST,
     Histogram,
     Mechanism,
@@ -30,7 +32,7 @@ from gnomon.messaging.host import (
     What,
     run_session,
 )
-from gnomon.units import parse_duration
+from gnomon.units import parse_duration, parse_size
 
 DURATION = "40s"
 SPIN = "5us"
@@ -101,31 +103,33 @@ def _budget(nanoseconds: float) -> int:
 
 def bench(
     *,
-    mechanisms: Sequence[str] | None = None,
-    regimes: Sequence[str] | None = None,
-    sizes: Sequence[int] | None = None,
-    cpus: Sequence[int] | None = None,
+    mechanisms: str | Sequence[str] | None = None,
+    regimes: str | Sequence[str] | None = None,
+    sizes: str | Sequence[int] | None = None,
+    cpus: str | Sequence[int] | None = None,
     duration: str = DURATION,
     spin: str = SPIN,
-    events: Sequence[str] | None = None,
+    events: str | Sequence[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     on_step: OnStep | None = None,
 ) -> Bench:
     """Measure what a message costs by each mechanism, in each regime.
 
-    `sizes` are tried in one regime, the one that is kept awake where there is one; an empty
-    list tries none. `duration` is about what all of it takes. `events` are counted for each
-    message. `on_step` is told how many sessions are done, how many there are, and which is
-    next.
+    Each list may be a text with commas. `sizes` are tried in one regime, the one that is kept
+    awake where there is one; an empty list, or `none`, tries none. `duration` is about what all of
+    it takes. `events` are counted for each message, none with an empty list or `none`. `on_step`
+    is told how many sessions are done, how many there are, and which is next.
     """
-    chosen, missing = places(cpus, regimes)
-    usable, left_out = usable_mechanisms(mechanisms)
+    chosen, missing = places(listed_cpus(cpus), listed(regimes, "regimes"))
+    usable, left_out = usable_mechanisms(listed(mechanisms, "mechanisms"))
+    tried = _sizes(sizes)
+    counted = [] if events == "none" else listed(events, "events")
     left_out = [*missing, *left_out]
     plan = _Plan(
         tuple(usable),
         chosen,
-        _checked(SIZES if sizes is None else sizes, explicit=sizes is not None, among=usable),
+        _checked(SIZES if tried is None else tried, explicit=tried is not None, among=usable),
         next((r for r in (Regime.AWAKE, *Regime) if r in chosen), None),
         parse_duration(duration, "duration"),
         parse_duration(spin, "time to spin"),
@@ -135,16 +139,24 @@ def bench(
         for each in usable
         if any(size > each.limit for size in plan.sizes)
     ]
-    counters, unavailable = counters_of(DEFAULT_EVENTS if events is None else events)
-    if events is not None:
+    counters, unavailable = counters_of(DEFAULT_EVENTS if counted is None else counted)
+    if counted is not None:
         left_out += unavailable
-    provenance = provenance_here("notify bench")
+    provenance = provenance_here("messages bench")
     with writing(provenance, output, overwrite=overwrite) as keep:
         with watching() as warnings:
             found = _measure(plan, counters, left_out, on_step or (lambda *_: None))
         found = replace(found, warnings=tuple(warnings))
         keep(found)
     return bench_of_measurement(found, provenance)
+
+
+def _sizes(given: str | Sequence[int] | None) -> Sequence[int] | None:
+    if not isinstance(given, str):
+        return given
+    if given == "none":
+        return ()
+    return [parse_size(word, "sizes") for word in listed(given, "sizes") or ()]
 
 
 def _checked(

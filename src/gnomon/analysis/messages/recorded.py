@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon.analysis.messages.conditions import listed
 from gnomon.analysis.messages.costs import (
     NULL_CALL,
     Measurement,
@@ -18,13 +19,14 @@ from gnomon.analysis.messages.costs import (
 )
 from gnomon.analysis.messages.result import Bench, LeftOut, Regime
 from gnomon.errors import RecordingError
-from gnomon.messaging.host import Histogram, What
+from gnomon.messaging.sessions import Histogram, What
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
 
 if TYPE_CHECKING:
     from gnomon.recording import Recording, RecordingWriter
 
-SOURCE = "notify"
+SOURCE = "messages"
+_FORMER = "notify"  # in recordings made before
 _MESSAGES = "messages"
 _WORDS = {what.word: what for what in What}
 
@@ -127,8 +129,8 @@ def _keep_times(writer: RecordingWriter, now: int, run: int, times: Times) -> No
 def bench_of(
     what: str | os.PathLike[str] | Recording,
     *,
-    mechanisms: Sequence[str] | None = None,
-    regimes: Sequence[str] | None = None,
+    mechanisms: str | Sequence[str] | None = None,
+    regimes: str | Sequence[str] | None = None,
 ) -> Bench:
     """Return the result that a recording of a benchmark holds, or a part of it."""
     from gnomon.recording import Recording
@@ -138,13 +140,14 @@ def bench_of(
     else:
         with Recording.open(what) as recording:
             found = _read(recording)
-    return only(found, mechanisms, regimes)
+    return only(found, listed(mechanisms, "mechanisms"), listed(regimes, "regimes"))
 
 
 def _read(recording: Recording) -> Bench:
-    if recording.provenance.source != SOURCE:
+    if recording.provenance.source not in (SOURCE, _FORMER):
         raise RecordingError(
-            f"'{recording.path}' holds no times of messages: `gnomon notify bench -o` records them."
+            f"'{recording.path}' holds no times of messages: "
+            "`gnomon messages bench -o` records them."
         )
     times = _times(recording.columns("histograms"))
     counts: dict[int, dict[str, int | None]] = {}

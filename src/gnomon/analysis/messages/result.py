@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,19 @@ class Bins:
     high: tuple[float, ...]
     counts: tuple[int, ...]
 
+    def steps(self) -> tuple[tuple[float, ...], tuple[int, ...]]:
+        """Return edges, and how many times lie from each to the next: none between bins."""
+        points: list[tuple[float, int]] = []
+        end = None
+        for low, high, count in zip(self.low, self.high, self.counts, strict=True):
+            if end is None or low > end:
+                points += [(each, 0) for each in (end, low) if each is not None]
+            points.append((low, count))
+            end = high
+        if end is not None:
+            points.append((end, 0))
+        return tuple(edge for edge, _ in points), tuple(count for _, count in points)
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -46,6 +60,11 @@ class Timing:
     p999: float | None
     mean: float
     histogram: Bins
+
+    @property
+    def tail(self) -> float:
+        """The highest percentile that is known."""
+        return self.p999 or self.p99 or self.p90 or self.p50.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +175,20 @@ class Segment:
     startup: Quantity
     per_byte: Quantity
 
+    @property
+    def bandwidth(self) -> Quantity | None:
+        """Bytes per second, without an upper end where bytes may take no time; None for any."""
+        slope = self.per_byte
+        if slope.value <= 0:
+            return None
+        high = 1e9 / slope.low if slope.low > 0 else math.inf
+        return Quantity(1e9 / slope.value, 1e9 / slope.high, high)
+
+    def time(self, size: int) -> float | None:
+        """Return what a message of a size takes by the law, where that is a time."""
+        time = self.startup.value + self.per_byte.value * size
+        return time if time > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Hockney:
@@ -221,6 +254,19 @@ class Curve:
     plogp: PLogP | None
     passes: Passes
 
+    @property
+    def plogp_error(self) -> float | None:
+        """The error of PLogP, where it was fitted."""
+        return None if self.plogp is None else self.plogp.error
+
+    def fitted(self) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
+        """Return sizes and the times that Hockney's law gives them, None between its pieces."""
+        points: list[tuple[float | None, float | None]] = []
+        for part in self.hockney.segments:
+            inside = [s for s in self.sizes if s > 0 and part.smallest <= s <= part.largest]
+            points += [*((float(size), part.time(size)) for size in inside), (None, None)]
+        return tuple(size for size, _ in points), tuple(time for _, time in points)
+
 
 @dataclass(frozen=True, slots=True)
 class Bench(Result):
@@ -251,6 +297,17 @@ class Bench(Result):
     def regimes(self) -> tuple[Regime, ...]:
         """The regimes that were measured."""
         return tuple(r for r in Regime if any(row.regime is r for row in self.rows))
+
+    def ranked(self, regime: Regime) -> tuple[Row, ...]:
+        """Return the rows of a regime, the fastest round trip first."""
+        rows = (row for row in self.rows if row.regime is regime)
+        return tuple(sorted(rows, key=lambda row: row.round_trip.p50.value))
+
+    @property
+    def samples(self) -> int:
+        """How many times were taken in all."""
+        kinds = ((r.round_trips, r.sends, r.receives, r.gaps) for r in self.rows)
+        return sum(timing.samples for row in kinds for some in row for timing in some)
 
 
 class Pays(StrEnum):
@@ -303,6 +360,14 @@ class Interference(Result):
     def pauses(self) -> tuple[int, ...]:
         """The pauses between messages, shortest first."""
         return tuple(sorted({row.pause for row in self.rows}))
+
+    @property
+    def ways(self) -> dict[str, list[Beside]]:
+        """The rows of each way of waiting."""
+        found: dict[str, list[Beside]] = {}
+        for row in self.rows:
+            found.setdefault(row.mechanism, []).append(row)
+        return found
 
     def at(self, pause: int) -> tuple[Beside, ...]:
         """Return the rows of one pause."""

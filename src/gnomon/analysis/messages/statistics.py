@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import _native
 from gnomon.analysis.messages.result import Bins, Passes, Timing
-from gnomon.messaging.host import Histogram
+from gnomon.messaging.sessions import Histogram
 from gnomon.result import Quantity
 
 if TYPE_CHECKING:

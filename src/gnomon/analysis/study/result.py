@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from gnomon.messaging.timeline import Timeline
+from gnomon.messaging.result import Timeline
 from gnomon.result import Result, derived
 
 Value = int | float | str | None

@@ -27,7 +27,7 @@ def choose_sources(command: Command, on: On, seed: int) -> tuple[Source, ...]:
     if command.argv and command.argv[0].startswith(_SIMULATED_ONLY):
         raise UsageError(
             f"'{command.argv[0]}' runs on simulated machines only: "
-            "name one with --on; `gnomon machine list` lists them."
+            "name one with --on; `gnomon sim list` lists them."
         )
     first, *others = local()
     return (first, *filter(_works, others))

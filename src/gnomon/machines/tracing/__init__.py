@@ -1,7 +1,7 @@
 """Memory references of real programs, for simulated machines.
 
-A program that was compiled by `gnomon cc` tells its references itself, fast and with all its
-threads; any other one runs under valgrind's lackey, slowly and as one thread.
+A program that was compiled by `gnomon sim compile` tells its references itself, fast and with all
+its threads; any other one runs under valgrind's lackey, slowly and as one thread.
 """
 
 from __future__ import annotations

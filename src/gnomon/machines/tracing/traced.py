@@ -230,7 +230,7 @@ def _lackey(command: Command) -> TracedProgram:
     if valgrind is None:
         raise NotSupportedError(
             f"'{command.argv[0]}' can only be traced by valgrind, which is not installed: "
-            "install valgrind, or compile the program with `gnomon cc`."
+            "install valgrind, or compile the program with `gnomon sim compile`."
         )
     tracer = _Lackey()
     options = (
@@ -307,13 +307,13 @@ def _no_program(path: Path, stream: Any) -> str:
     if stream.read(2) == b"#!":
         return (
             f"'{path}' is a script, whose interpreter would be traced: name the program itself, "
-            "compiled by `gnomon cc`."
+            "compiled by `gnomon sim compile`."
         )
-    return f"'{path}' is no program in the ELF format: compile one with `gnomon cc`."
+    return f"'{path}' is no program in the ELF format: compile one with `gnomon sim compile`."
 
 
 def is_traced_binary(path: str | os.PathLike[str]) -> bool:
-    """Whether a program was linked by `gnomon cc`."""
+    """Whether a program was linked by `gnomon sim compile`."""
     return read_binary(Path(path)).version is not None
 
 
@@ -322,17 +322,18 @@ def check_traced(binary: Binary) -> None:
     if binary.is_static and binary.version is None:
         raise UsageError(
             f"'{binary.path}' is linked statically, without gnomon's runtime: compile it with "
-            "`gnomon cc` and without -static, or trace it with lackey."
+            "`gnomon sim compile` and without -static, or trace it with lackey."
         )
     if binary.version is None:
         raise UsageError(
             f"'{binary.path}' was not compiled for tracing: compile and link it with "
-            "`gnomon cc`, or trace it with lackey, which needs valgrind."
+            "`gnomon sim compile`, or trace it with lackey, which needs valgrind."
         )
     if binary.version != _native.TRACE_VERSION:
         raise UsageError(
             f"'{binary.path}' has the tracing runtime of another gnomon (version "
-            f"{binary.version}, not {_native.TRACE_VERSION}): link it anew with `gnomon cc`."
+            f"{binary.version}, not {_native.TRACE_VERSION}): "
+            "link it anew with `gnomon sim compile`."
         )
 
 

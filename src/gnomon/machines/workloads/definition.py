@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import Section, nearest, parse_definitions, suggestion
+from gnomon.result import Result
 from gnomon.units import parse_count, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -89,6 +90,16 @@ class WorkloadDescription:
         known = [each.name for each in self.parameters]
         hint = suggestion(name, known) or f": choose from {', '.join(known)}."
         raise UsageError(f"workload {self.name}: there is no parameter '{name}'{hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadsResult(Result):
+    """What can run on simulated machines; one that was named is `explained`."""
+
+    kind: ClassVar[str] = "workloads"
+
+    rows: tuple[WorkloadDescription, ...]
+    explained: bool = False
 
 
 def plain_number(kind: ParameterType, text: str) -> int | float:

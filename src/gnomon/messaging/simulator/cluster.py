@@ -28,7 +28,7 @@ WAITING: tuple[Waiting, ...] = ("poll", "sleep", "interrupt")
 
 
 class ClusterError(GnomonError):
-    """A cluster or a program that makes no sense."""
+    """An invalid cluster or program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +75,13 @@ class Cluster:
         for speed in self.speeds:
             if not (math.isfinite(speed) and 0 < speed <= 1):
                 raise ClusterError(
-                    f"A thread of speed {speed:g} makes no sense: speeds are above 0 and at most"
-                    " 1, that of a thread alone."
+                    f"The speed of a thread must be above 0 and at most 1, that of a thread alone,"
+                    f" not {speed:g}."
                 )
         for name in _times():
             value = getattr(self, name)
             if not (math.isfinite(value) and 0 <= value <= LONGEST_NS):
-                raise ClusterError(
-                    f"{name} of {value:g} ns makes no sense: give a time from 0 to 1000 s."
-                )
+                raise ClusterError(f"{name} must be a time from 0 to 1000 s, not {value:g} ns.")
         if self.not_resident == "hint" and self.os_tick == 0:
             raise ClusterError(
                 "Hints to threads that are not resident are dropped, so something must wake them:"
@@ -117,7 +115,7 @@ def _times() -> list[str]:
 
 def _whole(name: str, value: int, least: int, most: int) -> None:
     if not isinstance(value, int) or not least <= value <= most:
-        raise ClusterError(f"{value} {name} make no sense: choose from {least} to {most:,}.")
+        raise ClusterError(f"{name} must be {least} to {most:,}, not {value}.")
 
 
 @dataclass(frozen=True, slots=True)

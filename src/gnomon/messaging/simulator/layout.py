@@ -78,7 +78,7 @@ class Script:
     def compute(self, ns: float, distribution: Distribution = "constant") -> None:
         """Work for so long, were the thread alone on its core."""
         if ns < 0:
-            raise ClusterError(f"Work of {ns:g} ns makes no sense: give 0 or more.")
+            raise ClusterError(f"Work must be 0 ns or more, not {ns:g} ns.")
         self._add(Step.COMPUTE, _DISTRIBUTIONS.index(distribution), round(ns * PICOSECONDS))
 
     def send(self, mailbox: int, size: int, *, tag: int = 0, user: int = 0) -> None:
@@ -145,7 +145,7 @@ class Script:
     def repeat(self, times: int) -> Iterator[int]:
         """Do what follows so many times; gives the register that counts down to 1."""
         if times < 1:
-            raise ClusterError(f"{times} repetitions make no sense: choose 1 or more.")
+            raise ClusterError(f"A loop must be repeated once or more, not {times} times.")
         if self._depth == REGISTERS:
             raise ClusterError(f"Loops may be nested {REGISTERS} deep, not deeper.")
         register = self._depth
@@ -178,9 +178,7 @@ class Script:
 
     def _send(self, to: To, x: int, y: int, size: int, tag: int, user: int) -> None:
         if not 0 <= size <= LARGEST_MESSAGE:
-            raise ClusterError(
-                f"A message of {size} bytes makes no sense: 0 to 1 TiB are possible."
-            )
+            raise ClusterError(f"A message must be 0 bytes to 1 TiB long, not {size} bytes.")
         self._add(Step.SEND, to, x, y, size, tag, user)
 
     def _add(
@@ -212,9 +210,7 @@ class Layout:
 
     def __init__(self, nodes: int) -> None:
         if not 1 <= nodes <= LARGEST_NODES:
-            raise ClusterError(
-                f"A program for {nodes} nodes makes no sense: choose from 1 to {LARGEST_NODES:,}."
-            )
+            raise ClusterError(f"A program must have 1 to {LARGEST_NODES:,} nodes, not {nodes}.")
         self.nodes = nodes
         self.names: list[str] = []
         self.statistics: list[str] = []

@@ -325,7 +325,7 @@ def build_program(name: str, words: Sequence[str], *, waiting: Waiting) -> Layou
         key = key.replace("-", "_")
         if not equals or key not in defaults:
             raise UsageError(
-                f"'{word}' means nothing to {name}: it takes {', '.join(defaults)}, as in "
+                f"'{word}' is no parameter of {name}: it takes {', '.join(defaults)}, as in "
                 f"{next(iter(defaults))}={next(iter(defaults.values()))}."
             )
         given[key] = _value(word, value, defaults[key], key)
@@ -339,19 +339,17 @@ def _value(word: str, value: str, default: Any, key: str) -> Any:
     if isinstance(default, str):
         known = WAITING if key == "waiting" else ("constant", "exponential", "uniform")
         if value not in known:
-            raise UsageError(f"'{word}' makes no sense: choose from {', '.join(known)}.")
+            raise UsageError(f"'{word}' is invalid: choose {', '.join(known)}.")
         return value
     try:
         amount = float(value) if isinstance(default, float) else parse_count(value)
     except (ValueError, UsageError):
         kind = "number" if isinstance(default, float) else "whole number"
-        raise UsageError(
-            f"'{word}' makes no sense: give a {kind}, as in {key}={default}."
-        ) from None
+        raise UsageError(f"'{word}' is invalid: give a {kind}, as in {key}={default}.") from None
     least = 0 if key in ("warm_up", "size", "request_bytes", "response_bytes") else 1
     if isinstance(default, float):
         least = 0
     most = LARGEST_NODES if key == "nodes" else _MOST
     if not least <= amount <= most:
-        raise UsageError(f"'{word}' makes no sense: choose from {least} to {most:,}.")
+        raise UsageError(f"'{word}' is out of range: {least} to {most:,}.")
     return amount

@@ -9,7 +9,7 @@ Programs are `async def` functions that take a `Thread`.
 """
 
 from gnomon.messaging.protocol import Descriptor, Doorbell
-from gnomon.messaging.timeline import Timeline
+from gnomon.messaging.result import Timeline
 from gnomon.messaging.uln.engine import (
     MEMORY_BASE,
     MEMORY_BYTES,

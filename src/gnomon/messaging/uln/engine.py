@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import GnomonError, UsageError
 from gnomon.messaging.protocol import ConnectionTable, Doorbell, ProtocolError
-from gnomon.messaging.timeline import Flight, Mark, Span, Timeline
-from gnomon.messaging.uln.machine_kinds import ULN, Fallback, MachineKind
+from gnomon.messaging.result import Flight, Mark, Span, Timeline
+from gnomon.messaging.uln.machine_kinds import ULN, Fallback, MachineKind, NotificationTable, Wake
 from gnomon.messaging.uln.network import Clock, Memory, Network, NetworkInterface, Note, Placement
-from gnomon.messaging.uln.notification_table import NotificationTable, Wake
 from gnomon.units import format_duration
 
 if TYPE_CHECKING:

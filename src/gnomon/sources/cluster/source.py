@@ -22,7 +22,7 @@ from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.cluster import SOURCE
 from gnomon.sources.simulated.admission import find_event
 from gnomon.sources.simulated.counting import SimulatedCounting
-from gnomon.sources.simulated.run import Run
+from gnomon.sources.simulated.simulator import Run
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class ClusterSource:
 
     def __init__(self, cluster: str | Path, *, seed: int = 1) -> None:
         if not 0 <= seed < 1 << 63:
-            raise UsageError(f"a seed of {seed} makes no sense: 0 to 2^63 - 1.")
+            raise UsageError(f"seed {seed} is out of range: choose one from 0 to 2^63 - 1.")
         self.cluster = load_cluster(cluster)
         self.seed = seed
         self.name = f"{SOURCE.name}:{cluster}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gnomon.machines.machine import Machine
     from gnomon.machines.pmu.events import PmuEvent
     from gnomon.machines.pmu.programming import Programmed
-    from gnomon.sources.machine.targets import Bench
+    from gnomon.sources.machine.source import Bench
 
 _DATA, _FAR, _TEXT = 1 << 32, 2 << 32, 3 << 32
 _LINES = 600

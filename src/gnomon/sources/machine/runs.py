@@ -1,4 +1,4 @@
-"""What runs on a simulated machine: programs, whose accesses can be seen, signals, and loads."""
+"""What runs on a simulated machine while it is counted: a program, or a signal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from gnomon.errors import UsageError
 from gnomon.events.event import Scope
 from gnomon.machines.execution import Execution, LatencyWatch
 from gnomon.machines.ledger import ALL_MODES
-from gnomon.machines.loads import FAST, SLOW, LoadRun
 from gnomon.machines.pmu.events import absent, evaluate, recipe
 from gnomon.machines.program import Observed
-from gnomon.sources.simulated.run import Run
-from gnomon.sources.simulated.simulator import Seen
+from gnomon.machines.signals import FAST, SLOW, LoadRun
+from gnomon.sources.simulated.simulator import Run, Seen
 from gnomon.units import parse_count, parse_duration
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from gnomon.machines.program import Program
     from gnomon.machines.signals import SignalRun
     from gnomon.machines.tracing import TracedProgram
-    from gnomon.sources.machine.targets import Bench
+    from gnomon.sources.machine.source import Bench
     from gnomon.sources.sampling import MappedFile
 
 _NEVER = 1 << 62  # a load that is sampled is of no use where loads are only counted
@@ -203,7 +202,7 @@ class TracedRun(ExecutionRun):
         texts = [text.removesuffix(".") for text in self._traced.warnings]
         if self._traced.method == "lackey":
             texts.append(
-                f"{name} is traced by valgrind, which is slow: compile it with `gnomon cc`"
+                f"{name} is traced by valgrind, which is slow: compile it with `gnomon sim compile`"
             )
         if Observed.INSTRUCTIONS not in self.program.observed:
             texts.append(
@@ -285,6 +284,39 @@ class SignalledRun(Run):
         }
 
 
+# ---- accesses, one by one --------------------------------------------------------------------
+
+
+_PIECE_SECONDS = 0.05
+
+
+class Accesses:
+    """Pieces of a run with what a monitor saw meanwhile; to be iterated over once."""
+
+    def __init__(self, run: Run, *, local: bool) -> None:
+        self._run = run
+        self._local = local
+        self.exit_status: int | None = None
+        self.warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Seen]:
+        with self._run as run:
+            if not isinstance(run, ExecutionRun):
+                raise UsageError("a signal accesses no memory: name a workload or a program.")
+            monitor = _native.StreamMonitor(self._local)
+            run.begin()
+            run.execution.memory.watch_remote(monitor)
+            ended = False
+            while not ended:
+                ended = run.advance(seconds=_PIECE_SECONDS)
+                yield Seen(monitor.take(), run.execution.now_ns)
+            self.exit_status = run.exit_status
+            self.warnings = run.warnings
+
+
+# ---- loads above a latency -------------------------------------------------------------------
+
+
 _RATE = 1e6
 _PHASES = {"slow": SLOW, "fast": FAST}
 _DURATION_NS = 10 * 10**9
@@ -341,30 +373,3 @@ def loads_run(bench: Bench, words: Sequence[str]) -> LoadsRun:
             known = _PHASES.get(value)
             phase = parse_duration(value, "phases") / 1e9 if known is None else known
     return LoadsRun(LoadRun(rate, phase, duration, bench.seed))
-
-
-_PIECE_SECONDS = 0.05
-
-
-class Accesses:
-    """Pieces of a run with what a monitor saw meanwhile; to be iterated over once."""
-
-    def __init__(self, run: Run, *, local: bool) -> None:
-        self._run = run
-        self._local = local
-        self.exit_status: int | None = None
-        self.warnings: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Seen]:
-        with self._run as run:
-            if not isinstance(run, ExecutionRun):
-                raise UsageError("a signal accesses no memory: name a workload or a program.")
-            monitor = _native.StreamMonitor(self._local)
-            run.begin()
-            run.execution.memory.watch_remote(monitor)
-            ended = False
-            while not ended:
-                ended = run.advance(seconds=_PIECE_SECONDS)
-                yield Seen(monitor.take(), run.execution.now_ns)
-            self.exit_status = run.exit_status
-            self.warnings = run.warnings

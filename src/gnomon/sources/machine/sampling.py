@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from gnomon.machines.execution import Watch
     from gnomon.machines.pmu.events import PmuEvent
-    from gnomon.sources.machine.targets import Bench
-    from gnomon.sources.simulated.run import Run
+    from gnomon.sources.machine.source import Bench
+    from gnomon.sources.simulated.simulator import Run
 
 _PIECE = 0.05  # seconds of real time between looks, so that no sample has to be dropped
 

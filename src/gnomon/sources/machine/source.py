@@ -1,15 +1,15 @@
-"""A simulated machine behind its simulated PMU, as a source."""
+"""A simulated machine behind its simulated PMU, as a source, and what is run on it."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.errors import UsageError
+from gnomon.errors import CommandError, UsageError
 from gnomon.events.event import Event, Group, PerfEncoding, Request
 from gnomon.machines.description import load_machine
 from gnomon.machines.machine import Machine
@@ -18,23 +18,25 @@ from gnomon.machines.pmu.events import Unit
 from gnomon.recording.contents import SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Availability, Command, Target
 from gnomon.sources.machine import SOURCE
-from gnomon.sources.machine.targets import Bench, prepare, run_program
 from gnomon.sources.simulated.admission import find_event
 from gnomon.sources.simulated.counting import SimulatedCounting
-from gnomon.units import utc_now
+from gnomon.units import parse_duration, utc_now
 
 if TYPE_CHECKING:
     from gnomon.events import planner
     from gnomon.events.planner import Fit, Plan
     from gnomon.events.presets import PresetTable
     from gnomon.machines.execution import RunOptions
+    from gnomon.machines.machine import Machine
     from gnomon.machines.pmu.events import Pmu
     from gnomon.machines.program import Program
+    from gnomon.sources.base import Target
     from gnomon.sources.latency import Facility
-    from gnomon.sources.machine.rotation import MachineRotation
     from gnomon.sources.machine.runs import Accesses
     from gnomon.sources.machine.sampling import MachineSampler
     from gnomon.sources.sampling import Sampling
+    from gnomon.sources.simulated.counting import MachineRotation
+    from gnomon.sources.simulated.simulator import Run
 
 _UNCORE = "uncore"
 
@@ -154,7 +156,7 @@ class MachineSource:
         self, always: Group, sets: Sequence[Group], target: Target, *, first: int = 0
     ) -> MachineRotation:
         """Set up sets that take turns, beginning with `first`, beside what is always on."""
-        from gnomon.sources.machine.rotation import MachineRotation
+        from gnomon.sources.simulated.counting import MachineRotation
 
         return MachineRotation(always, sets, prepare(self._bench, target), self._bench, first=first)
 
@@ -221,3 +223,83 @@ class MachineSource:
             created=utc_now(),
             seed=self.seed,
         )
+
+
+# ---- what is run on it -----------------------------------------------------------------------
+
+
+_SIGNAL_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A simulated machine on which things are run, and how."""
+
+    machine: Machine
+    pmu: Pmu
+    seed: int = 1
+    options: RunOptions | None = None
+
+
+def prepare(bench: Bench, target: Target) -> Run:
+    """Return what is to be run on a machine, not begun yet.
+
+    A command is `workload:NAME` or `signal:NAME` with words `key=value` after it, or a real
+    program, whose references are traced.
+    """
+    if not isinstance(target, Command):
+        raise UsageError(
+            f"{bench.machine.name} is simulated and runs nothing by itself: give it a command, "
+            "as in workload:chase or ./program."
+        )
+    if not target.argv or not target.argv[0]:
+        raise CommandError("there is no command to run: name a workload or a program.")
+    if target.input:
+        raise UsageError("a simulated machine reads no standard input: omit --input.")
+    kind, colon, name = target.argv[0].partition(":")
+    if colon and kind == "workload":
+        return _workload(bench, target)
+    if colon and kind == "signal":
+        return _signal(bench, name, target.argv[1:])
+    return _traced(bench, target)
+
+
+def run_program(bench: Bench, program: Program) -> Run:
+    """Return a program to be run on a machine, not begun yet."""
+    from gnomon.sources.machine.runs import ExecutionRun
+
+    return ExecutionRun(bench.machine, program, seed=bench.seed, options=bench.options)
+
+
+def _workload(bench: Bench, command: Command) -> Run:
+    from gnomon.machines.workloads import build, parse_workload
+
+    name, parameters = parse_workload(command.argv)
+    return run_program(bench, build(name, parameters, seed=bench.seed))
+
+
+def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:
+    from gnomon.machines.signals import LOADS, SignalRun, load_signal
+    from gnomon.sources.machine.runs import SignalledRun
+
+    if name == LOADS:
+        from gnomon.sources.machine.runs import loads_run
+
+        return loads_run(bench, words)
+
+    duration = _SIGNAL_SECONDS * 10**9
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key != "duration" or not equals:
+            raise UsageError(f"'{word}' means nothing to a signal: it takes duration=10s.")
+        duration = parse_duration(value, "duration")
+    run = SignalRun(load_signal(name), duration, bench.seed)
+    return SignalledRun(run, bench.pmu.name, bench.machine.name)
+
+
+def _traced(bench: Bench, command: Command) -> Run:
+    from gnomon.machines.tracing import trace
+    from gnomon.sources.machine.runs import TracedRun
+
+    traced = trace(command.argv, command.environment, command.directory, command.stdout)
+    return TracedRun(bench.machine, traced, seed=bench.seed, options=bench.options)

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """A probe without a screen: counts loads above latencies on this host and streams them.
 
-As `gnomon probe --print` writes it, this is one file that needs nothing but Python 3.9 or later:
-copy it to a host and run it with python3. It listens on this host alone unless told otherwise, and
-speaks only to viewers that prove that they know its token. `gnomon latency --on probe:HOST:PORT` is
-such a viewer.
+This one file needs nothing but Python 3.9 or later: copy it to a host and run it with python3. It
+listens on this host alone unless told otherwise, and speaks only to viewers that prove that they
+know its token. `gnomon latency --on probe:HOST:PORT` is such a viewer.
 """
 
 from __future__ import annotations
@@ -14,8 +13,11 @@ import collections
 import contextlib
 import ctypes
 import fcntl
+import hashlib
 import hmac
+import itertools
 import json
+import math
 import os
 import random
 import secrets
@@ -24,24 +26,17 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gnomon.sources.remote.channel import (
-    PORT,
-    TOKEN_VARIABLE,
-    VERSION,
-    Channel,
-    ProbeError,
-    ProbeUsageError,
-    Reading,
-    proof,
-    read_token,
-    session_keys,
-)
-
+VERSION = 1
+PORT = 9999
+TOKEN_VARIABLE = "GNOMON_PROBE_TOKEN"
+_MAKE_TOKEN = "`openssl rand -hex 32 > token`"
 DEVICES = Path("/sys/bus/event_source/devices")
+_LONGEST = 1 << 20
+_FOREIGN = "the other side does not speak the protocol of gnomon's probe."
 _KEPT = 1 << 16  # slices that wait for a viewer which lost its connection
 _PATIENCE = 60.0  # seconds without a viewer after which nothing is counted any more
 _PACE = 0.2
@@ -49,7 +44,115 @@ _LEAST_EDGE, _MOST_EDGE, _MOST_EDGES = 3, 65535, 512
 _SHORTEST_NS, _LONGEST_NS = 1_000_000, 1_000_000_000
 
 
+class ProbeError(Exception):
+    """Something that the other side, or a user, is told in one sentence."""
+
+    exit_code = 1
+
+
+class ProbeUsageError(ProbeError):
+    """Something that a user asked for in vain."""
+
+    exit_code = 2
+
+
+# ---- frames: four bytes of length, then JSON; once both know each other, a seal before it ----
+
+
+Sealed = tuple[bytes, bytes]
+"""A key of one connection, with what tells its two directions apart."""
+
+
+class Channel:
+    """Messages over a socket; every one is sealed as soon as there are keys."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.outgoing: Sealed | None = None
+        self.incoming: Sealed | None = None
+        self._sent = self._received = 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message as a whole."""
+        body = json.dumps(message, separators=(",", ":")).encode()
+        if self.outgoing is not None:
+            body = seal(self.outgoing, self._sent, body) + body
+            self._sent += 1
+        self.connection.sendall(struct.pack(">I", len(body)) + body)
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next message; ConnectionError at the end, ProbeError when it is no message."""
+        (length,) = struct.unpack(">I", self._exactly(4))
+        if length > _LONGEST:
+            raise ProbeError(_FOREIGN)
+        body = self._exactly(length)
+        if self.incoming is not None:
+            mark, body = body[:32], body[32:]
+            if not hmac.compare_digest(mark, seal(self.incoming, self._received, body)):
+                raise ProbeError("a message was changed on its way: the connection is given up.")
+            self._received += 1
+        with contextlib.suppress(ValueError):
+            message = json.loads(body)
+            if isinstance(message, dict):
+                return message
+        raise ProbeError(_FOREIGN)
+
+    def _exactly(self, size: int) -> bytes:
+        parts = b""
+        while len(parts) < size:
+            more = self.connection.recv(size - len(parts))
+            if not more:
+                raise ConnectionError("the other side has gone")
+            parts += more
+        return parts
+
+
+def seal(sealed: Sealed, number: int, body: bytes) -> bytes:
+    """Return the mark of a message: it can be neither changed, left out nor repeated."""
+    key, direction = sealed
+    return hmac.new(key, direction + struct.pack(">Q", number) + body, hashlib.sha256).digest()
+
+
+def proof(token: bytes, nonces: bytes, request: str) -> str:
+    """Return what only somebody who knows the token can say about a request."""
+    return hmac.new(token, b"viewer" + nonces + request.encode(), hashlib.sha256).hexdigest()
+
+
+def session_keys(token: bytes, nonces: bytes) -> tuple[Sealed, Sealed]:
+    """Return the keys of a connection: of what the probe says, and of what the viewer says."""
+    key = hmac.new(token, b"session" + nonces, hashlib.sha256).digest()
+    return (key, b"probe"), (key, b"viewer")
+
+
+def read_token(file: str | None) -> bytes:
+    """Return the token from a file or the environment; it never stands on a command line."""
+    text = os.environ.get(TOKEN_VARIABLE, "")
+    try:
+        text = text if file is None else Path(file).read_text("utf-8")
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+        raise ProbeUsageError(f"the token file '{file}' {why}.") from None
+    except UnicodeDecodeError:
+        raise ProbeUsageError(f"the token file '{file}' is no text: try {_MAKE_TOKEN}.") from None
+    if len(text.strip()) < 16:
+        raise ProbeUsageError(
+            "a token of 16 characters or more is needed: put one into a file for --token-file, or "
+            f"into {TOKEN_VARIABLE}, as in {_MAKE_TOKEN}."
+        )
+    return text.strip().encode()
+
+
 # ---- counting -------------------------------------------------------------------------------
+
+
+class Reading(NamedTuple):
+    """What one threshold counted: its number in the session, when, its edge, loads, ns counted."""
+
+    number: int
+    time: int
+    edge: int
+    loads: int
+    running: int
 
 
 class Simulated:
@@ -66,15 +169,9 @@ class Simulated:
     def count(self, edge: int, nanoseconds: int) -> tuple[int, int]:
         """Return how many loads were slower than an edge, and for how long that was counted."""
         time.sleep(nanoseconds / 1e9)
-        share = sum(part * _above(edge, middle, spread) for middle, spread, part in self._PEAKS)
-        mean = self._rate * nanoseconds / 1e9 * share
+        shares = (p * math.erfc((edge - at) / wide / 2**0.5) / 2 for at, wide, p in self._PEAKS)
+        mean = self._rate * nanoseconds / 1e9 * sum(shares)
         return max(round(self._random.gauss(mean, mean**0.5)), 0), nanoseconds
-
-
-def _above(edge: float, middle: float, spread: float) -> float:
-    from math import erfc
-
-    return 0.5 * erfc((edge - middle) / spread / 2**0.5)
 
 
 class Encoding(NamedTuple):
@@ -91,12 +188,11 @@ def load_events(edge: int, devices: Path = DEVICES) -> list[Encoding]:
     for name in ("cpu", "cpu_core"):
         unit = devices / name
         terms = _text(unit / "events" / "mem-loads")
-        if terms is None or _text(unit / "format" / "ldlat") is None:
-            continue
-        loads = _encode(unit, terms, {"ldlat": edge})
-        auxiliary = _text(unit / "events" / "mem-loads-aux")
-        first = [] if auxiliary is None else [_encode(unit, auxiliary, {})]
-        return [*first, loads._replace(precise=2)]
+        if terms is not None and _text(unit / "format" / "ldlat") is not None:
+            loads = _encode(unit, terms, {"ldlat": edge})
+            auxiliary = _text(unit / "events" / "mem-loads-aux")
+            first = [] if auxiliary is None else [_encode(unit, auxiliary, {})]
+            return [*first, loads._replace(precise=2)]
     raise ProbeError(
         "this host cannot count loads above a latency: that needs Intel's mem-loads event in "
         f"{devices}, which most virtual machines lack; --simulate makes loads up to try the probe."
@@ -104,26 +200,23 @@ def load_events(edge: int, devices: Path = DEVICES) -> list[Encoding]:
 
 
 def _text(path: Path) -> str | None:
-    try:
+    with contextlib.suppress(OSError):
         return path.read_text().strip()
-    except OSError:
-        return None
+    return None
 
 
 def _encode(unit: Path, terms: str, changed: dict[str, int]) -> Encoding:
     words = {"config": 0, "config1": 0, "config2": 0}
     given = dict(term.partition("=")[::2] for term in terms.split(",") if term)
-    numbers = {key: int(value or "1", 0) for key, value in given.items()}
-    for key, value in {**numbers, **changed}.items():
-        number = value
+    for key in {**given, **changed}:
+        number = changed.get(key, int(given.get(key) or "1", 0))
         word, _, bits = (_text(unit / "format" / key) or "config:0-63").partition(":")
         for part in bits.split(","):
             first, _, last = part.partition("-")
             width = int(last or first) - int(first) + 1
             words[word] |= (number & ((1 << width) - 1)) << int(first)
             number >>= width
-    kind = int(_text(unit / "type") or "4")
-    return Encoding(kind, words["config"], words["config1"])
+    return Encoding(int(_text(unit / "type") or "4"), words["config"], words["config1"])
 
 
 _SYSCALLS = {"x86_64": 298, "aarch64": 241, "ppc64le": 319, "riscv64": 241, "s390x": 331}
@@ -136,20 +229,9 @@ def open_event(
 ) -> int:
     """Return a descriptor of an event that is not enabled yet; OSError when it is refused."""
     flags = (leader < 0) | 1 << 6 | user_only << 5 | event.precise << 15 | bool(event.precise) << 20
-    attributes = struct.pack(
-        "<IIQQQQQIIQQ",
-        event.type,
-        112,
-        event.config,
-        _NEVER if event.precise else 0,  # a precise event must be sampled, or it is refused
-        0,
-        0b11,
-        flags,
-        0,
-        0,
-        event.config1,
-        0,
-    ).ljust(112, b"\0")
+    period = _NEVER if event.precise else 0  # a precise event must be sampled, or it is refused
+    fields = (event.type, 112, event.config, period, 0, 0b11, flags, 0, 0, event.config1, 0)
+    attributes = struct.pack("<IIQQQQQIIQQ", *fields).ljust(112, b"\0")
     library = ctypes.CDLL(None, use_errno=True)
     number = _SYSCALLS.get(os.uname().machine)
     if number is None:
@@ -174,18 +256,15 @@ class Counted:
 
     def count(self, edge: int, nanoseconds: int) -> tuple[int, int]:
         """Return how many loads were slower than an edge, and for how long that was counted."""
-        groups = [_open_group(load_events(edge, self._devices), *at) for at in self._places()]
-        try:
+        with contextlib.ExitStack() as opened:
+            events = load_events(edge, self._devices)
+            groups = [_open_group(opened, events, *at) for at in self._places()]
             for group in groups:
                 fcntl.ioctl(group[0], _ENABLE, 1)
             time.sleep(nanoseconds / 1e9)
             for group in groups:
                 fcntl.ioctl(group[0], _DISABLE, 1)
             words = [struct.unpack("<QQQ", os.read(group[-1], 24)) for group in groups]
-        finally:
-            for group in groups:
-                for descriptor in group:
-                    os.close(descriptor)
         return sum(word[0] for word in words), sum(word[2] for word in words)
 
     def _places(self) -> list[tuple[int, int]]:
@@ -197,7 +276,9 @@ class Counted:
             raise ProbeError(f"process {self._pid} has ended.") from None
 
 
-def _open_group(events: Sequence[Encoding], pid: int, cpu: int) -> list[int]:
+def _open_group(
+    opened: contextlib.ExitStack, events: Sequence[Encoding], pid: int, cpu: int
+) -> list[int]:
     found: list[int] = []
     try:
         for event in events:
@@ -206,12 +287,11 @@ def _open_group(events: Sequence[Encoding], pid: int, cpu: int) -> list[int]:
                 found.append(open_event(event, pid, cpu, leader))
             except PermissionError:
                 found.append(open_event(event, pid, cpu, leader, user_only=True))
+            opened.callback(os.close, found[-1])
     except OSError as error:
-        for descriptor in found:
-            os.close(descriptor)
-        text = f"loads cannot be counted: {error.strerror}"
         hint = "; give the probe CAP_PERFMON, or lower /proc/sys/kernel/perf_event_paranoid"
-        raise ProbeError(f"{text}{hint if isinstance(error, PermissionError) else ''}.") from None
+        hint *= isinstance(error, PermissionError)
+        raise ProbeError(f"loads cannot be counted: {error.strerror}{hint}.") from None
     return found
 
 
@@ -225,32 +305,30 @@ class Session:
         self.name = secrets.token_hex(8)
         self.edges, self.slice_ns, seed = checked_request(request)
         self._counter = counter
-        self._order = _sweeps(len(self.edges), seed)
+        # Ascending edges, over and over, from one that chance chooses.
+        self._turns = itertools.count(random.Random(f"{seed} edges").randrange(len(self.edges)))
         self._kept: collections.deque[Reading] = collections.deque(maxlen=_KEPT)
         self._changed = threading.Condition()
         self.viewer_at = time.monotonic()
         self.ended = ""
-        self._stopped = False
+        self.stopped = False  # counts nothing any more
         threading.Thread(target=self._measure, daemon=True).start()
 
     def _measure(self) -> None:
         number = 0
-        while not self._stopped:
+        while not self.stopped:
             if time.monotonic() - self.viewer_at > _PATIENCE:
                 time.sleep(_PACE)
                 continue
-            edge = self.edges[next(self._order)]
+            edge = self.edges[next(self._turns) % len(self.edges)]
             try:
                 count, running = self._counter.count(edge, self.slice_ns)
             except (ProbeError, OSError) as error:
-                with self._changed:
-                    self.ended = str(error)
-                    self._changed.notify_all()
+                self.ended = str(error)  # who waits for slices looks for it soon
                 return
             with self._changed:
                 number += 1
-                now = time.monotonic_ns()
-                self._kept.append(Reading(number, now, edge, count, running))
+                self._kept.append(Reading(number, time.monotonic_ns(), edge, count, running))
                 self._changed.notify_all()
 
     def after(self, number: int, patience: float) -> list[Reading]:
@@ -261,18 +339,6 @@ class Session:
                 lambda: self.ended or (self._kept and self._kept[-1].number > number), patience
             )
             return [each for each in self._kept if each.number > number]
-
-    def stop(self) -> None:
-        """Count nothing any more."""
-        self._stopped = True
-
-
-def _sweeps(edges: int, seed: int) -> Iterator[int]:
-    """Yield ascending edges, over and over, from one that chance chooses."""
-    at = random.Random(f"{seed} edges").randrange(edges)
-    while True:
-        yield at
-        at = (at + 1) % edges
 
 
 def checked_request(request: dict[str, Any]) -> tuple[list[int], int, int]:
@@ -325,7 +391,7 @@ class Probe:
         with self._lock:
             self._newest += 1
             if self._session is not None:
-                self._session.stop()
+                self._session.stopped = True
 
     def _guarded(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
@@ -345,7 +411,7 @@ class Probe:
         if answer.get("version") != VERSION:
             raise ProbeError(
                 f"the viewer speaks version {answer.get('version')} and the probe {VERSION}: "
-                "copy the probe of the viewer's gnomon here, with `gnomon probe --print`."
+                "copy the probe of the viewer's gnomon here, with `gnomon latency probe --print`."
             )
         nonces = nonce + bytes.fromhex(str(answer["nonce"]))
         text = str(answer["request"])
@@ -358,25 +424,17 @@ class Probe:
 
     def _stream(self, channel: Channel, request: dict[str, Any]) -> None:
         session, place = self._session_for(request)
-        same = request.get("session") == session.name
-        last = int(request.get("after", 0)) if same else 0
-        channel.send(
-            {
-                "session": session.name,
-                "edges": session.edges,
-                "slice_ns": session.slice_ns,
-                "simulated": self._counter.simulated,
-                "target": self._counter.name,
-                "host": os.uname().nodename,
-                "kernel": f"{os.uname().sysname} {os.uname().release}",
-                "cpus": os.cpu_count(),
-            }
-        )
+        last = int(request.get("after", 0)) if request.get("session") == session.name else 0
+        told = {"session": session.name, "edges": session.edges, "slice_ns": session.slice_ns}
+        told.update(simulated=self._counter.simulated, target=self._counter.name)
+        name, host, release = os.uname()[:3]
+        channel.send({**told, "host": host, "kernel": f"{name} {release}", "cpus": os.cpu_count()})
         while place == self._newest:
-            slices = session.after(last, _PACE)
-            channel.send({"slices": [list(each) for each in slices[:4096]]})
-            last = slices[:4096][-1].number if slices else last
-            if session.ended and not slices:
+            slices = session.after(last, _PACE)[:4096]
+            channel.send({"slices": slices})
+            if slices:
+                last = slices[-1].number
+            elif session.ended:
                 channel.send({"end": session.ended})
                 return
 
@@ -386,13 +444,13 @@ class Probe:
         with self._lock:
             self._newest += 1
             old = self._session
-            goes_on = old is not None and request.get("session") == old.name
-            if old is None or not goes_on or (old.edges, old.slice_ns) != wanted[:2]:
-                if old is not None:
-                    old.stop()
+            asked = (request.get("session"), *wanted[:2])
+            if old is None or (old.name, old.edges, old.slice_ns) != asked:
                 self._session = Session(request, self._counter)
-            assert self._session is not None
-            return self._session, self._newest
+                if old is not None:
+                    old.stopped = True
+                old = self._session
+            return old, self._newest
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -410,8 +468,7 @@ def run(options: argparse.Namespace) -> int:
     if not 0 <= options.port <= 65535:
         raise ProbeUsageError(f"there is no port {options.port}: choose 1 to 65535, or 0 for any.")
     if options.simulate and options.pid is not None:
-        text = "--simulate makes loads up and -p counts those of a process: choose one."
-        raise ProbeUsageError(text)
+        raise ProbeUsageError("--simulate makes loads up and -p counts in a process: choose one.")
     if options.pid is not None and not Path(f"/proc/{options.pid}").exists():
         raise ProbeError(f"there is no process {options.pid}.")
     counter = Simulated() if options.simulate else Counted(options.pid)
@@ -420,11 +477,8 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         reason = str(error.strerror or error).partition(" (")[0].rstrip(".")
         raise ProbeError(f"cannot listen on {options.bind}:{options.port}: {reason}.") from None
-    label = "SIMULATED " if counter.simulated else ""
-    print(
-        f"{label}probe of {counter.name} listens on {probe.address[0]}:{probe.address[1]}",
-        flush=True,
-    )
+    label = "SIMULATED " * counter.simulated
+    print(f"{label}probe of {counter.name} listens on", "{}:{}".format(*probe.address), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         probe.serve()
     return 0
@@ -437,7 +491,7 @@ def main() -> int:
     try:
         return run(parser.parse_args())
     except ProbeError as error:
-        print(f"gnomon probe: {error}", file=sys.stderr)
+        print(f"probe: {error}", file=sys.stderr)
         return error.exit_code
 
 

@@ -1,7 +1,4 @@
-"""A probe on another host as a source: it sends how long loads take, and counts nothing else.
-
-The probe may go away and come back, and nothing counts twice.
-"""
+"""Listening to a probe on another host: it may go away and come back, and nothing counts twice."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gnomon.errors import GnomonError, NotPermittedError, UsageError
 from gnomon.sources.remote import SOURCE
-from gnomon.sources.remote.channel import (
+from gnomon.sources.remote.probe import (
     PORT,
     VERSION,
     Channel,
@@ -101,7 +98,10 @@ class Viewer:
     def _unreachable(self, error: Exception) -> str:
         host, port = self.address
         reason = getattr(error, "strerror", None) or str(error) or "it does not answer"
-        return f"no probe answers at {host}:{port} ({reason}): start one there with `gnomon probe`."
+        return (
+            f"no probe answers at {host}:{port} ({reason}): start one there with "
+            "`gnomon latency probe`."
+        )
 
     def _introduced(self, connection: socket.socket) -> Channel:
         """Prove that we know the token, and see that the probe does."""
@@ -112,7 +112,7 @@ class Viewer:
         if hello.get("version") != VERSION:
             raise GnomonError(
                 f"the probe speaks version {hello.get('version')} and this gnomon {VERSION}: copy "
-                "the probe of this gnomon there, with `gnomon probe --print`."
+                "the probe of this gnomon there, with `gnomon latency probe --print`."
             )
         own = secrets.token_bytes(16)
         try:
@@ -195,6 +195,9 @@ def viewer_token(file: str | None) -> bytes:
         return read_token(file)
     except ProbeError as error:
         raise UsageError(str(error)) from None
+
+
+# ---- the source -------------------------------------------------------------------------------
 
 
 class ProbeSource:

@@ -13,7 +13,7 @@ from gnomon.machines.pmu.programming import Programmed, modes_of, why_not
 if TYPE_CHECKING:
     from gnomon.events.event import Modifiers, Request
     from gnomon.machines.pmu.events import Pmu, PmuEvent
-    from gnomon.sources.simulated.run import Run
+    from gnomon.sources.simulated.simulator import Run
 
 _ATTRIBUTE = re.compile(r"(?P<name>[^:/,=]+)[:/](?P<key>ldlat|emask)=(?P<value>\w+)/?")
 _IN_SLASHES = re.compile(r"cpu/(?P<name>[^/,=]+)(?:,(?P<key>ldlat|emask)=(?P<value>\w+))?/")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gnomon.errors import UnknownEventError, UsageError
 from gnomon.events.event import Event, Group, Request
 from gnomon.events.names import NameIndex
-from gnomon.events.planner import Plan, plan_together
 from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Command, Target, Verdict
 from gnomon.sources.host import Host, host_provenance
@@ -22,6 +22,9 @@ from gnomon.sources.valgrind.cachegrind import (
     try_out,
 )
 from gnomon.sources.valgrind.counting import ValgrindCounting, why_refused
+
+if TYPE_CHECKING:
+    from gnomon.events.planner import Plan
 
 _DEFAULT = ("Ir", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm")
 
@@ -83,6 +86,8 @@ class ValgrindSource:
 
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
         """Return the one run in which valgrind counts everything."""
+        from gnomon.events.planner import plan_together
+
         return plan_together((*anchors, *requests), self.name)
 
     def anchors(self) -> tuple[Request, ...]:

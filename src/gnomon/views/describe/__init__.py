@@ -25,20 +25,12 @@ def describer(kind: str) -> Describe:
     if kind in KINDS:
         describe: Describe = import_module(f"{__name__}.{kind.replace('-', '_')}").describe
         return describe
-    from importlib.metadata import entry_points
+    from gnomon import plugins
 
-    found = next(iter(entry_points(group="gnomon.describe", name=kind)), None)
+    found: Describe | None = plugins.load("describe", kind, "description of results")
     if found is None:
         raise NotSupportedError(
             f"nothing says what a result of kind '{kind}' looks like: "
             "install the package that made it."
         )
-    try:
-        describe = found.load()
-    except Exception as error:
-        package = found.dist.name if found.dist is not None else found.value
-        raise NotSupportedError(
-            f"the plugin {package} says what a result of kind '{kind}' looks like, "
-            f"and cannot be imported: {error}."
-        ) from error
-    return describe
+    return found

@@ -7,22 +7,9 @@ from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.analysis.compare.result import Verdict
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Finding,
-    Fold,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Table,
-    Text,
-    Tone,
-)
+from gnomon.views import blocks as b
+from gnomon.views.blocks import Tone
+from gnomon.views.shared import counted, some, subject
 
 if TYPE_CHECKING:
     from gnomon.analysis.compare.result import Comparison, EventComparison
@@ -43,30 +30,31 @@ _KEY = (
 )
 
 
-def describe(result: Comparison) -> Iterator[Block]:
+def describe(result: Comparison) -> Iterator[b.Block]:
     """Yield what there is to see of a comparison, from the result alone."""
-    sides = tuple(
-        f"{side}: {_subject(origin)}, {runs} run{'s' * (runs != 1)}"
-        for side, origin, runs in zip("AB", (result.a, result.b), result.runs, strict=True)
-    )
-    yield Headline(_answer(result), sides)
+    sides = zip("AB", (result.a, result.b), result.runs, strict=True)
+    lines = (f"{name}: {_subject(side)}, {counted(runs, 'run')}" for name, side, runs in sides)
+    yield b.Headline(_answer(result), tuple(lines))
     yield from _findings(result)
-    loud = [row for row in result.rows if row.verdict not in _QUIET]
     quiet = [row for row in result.rows if row.verdict in _QUIET]
+    loud = [row for row in result.rows if row.verdict not in _QUIET]
     yield _table(result, loud, "changes")
     yield from _effects(result)
     if quiet:
-        yield Fold(_quiet(result, quiet), (_table(result, quiet, "unchanged"),))
+        yield b.Fold(_quiet(result, quiet), (_table(result, quiet, "unchanged"),))
     for side, names in (("A", result.only_in_a), ("B", result.only_in_b)):
-        yield from _only(side, names)
+        said = f"only in {side}: {some(names, _MOST_NAMES)}"
+        rest = ", ".join(names[_MOST_NAMES:])
+        if names:
+            yield b.Fold(said, (b.Text(rest),)) if rest else b.Text(said)
 
 
 def _subject(origin: Provenance) -> str:
     """Return what was measured, by what, and where."""
-    what = " ".join(origin.command) or origin.target or "unnamed"
-    where = origin.host
-    label = ", SIMULATED" if origin.simulated else ""
-    return f"{what}: counted by {origin.source}{f' on {where}' if where else ''}{label}"
+    where = f" on {origin.host}" if origin.host else ""
+    return (
+        f"{subject(origin)}: counted by {origin.source}{where}" + ", SIMULATED" * origin.simulated
+    )
 
 
 def _answer(result: Comparison) -> str:
@@ -75,14 +63,20 @@ def _answer(result: Comparison) -> str:
     if elapsed is None or elapsed.ratio is None:
         changed = result.counts[Verdict.CHANGED]
         return f"{changed} of {len(result.rows)} events changed from A to B"
-    a, b = (units.brief(side.mean, elapsed.unit) for side in (elapsed.a, elapsed.b))
-    times = f"B takes {b}, A {a}"
+    before, after = (units.brief(side.mean, elapsed.unit) for side in (elapsed.a, elapsed.b))
     if elapsed.verdict is Verdict.UNTESTED:
-        return f"{times}: with one run each, chance cannot be told from change"
-    if elapsed.verdict in _QUIET:
-        return f"{times}: no change seen{_sure(elapsed, result.level)}"
-    maybe = "perhaps " if elapsed.verdict is Verdict.SUSPECTED else ""
-    return f"{times}: {maybe}{_speed(elapsed.ratio)}{_sure(elapsed, result.level)}"
+        change, sure = "with one run each, chance cannot be told from change", ""
+    else:
+        maybe = "perhaps " if elapsed.verdict is Verdict.SUSPECTED else ""
+        change = maybe + _speed(elapsed.ratio)
+        change = "no change seen" if elapsed.verdict in _QUIET else change
+        ends = elapsed.ratio_interval
+        sure = f" ({_level(result)} {units.interval(*ends, 'x')})" if ends else ""
+    return f"B takes {after}, A {before}: {change}{sure}"
+
+
+def _level(result: Comparison) -> str:
+    return f"{units.number(result.level, '%')} interval"
 
 
 def _speed(ratio: float) -> str:
@@ -93,33 +87,25 @@ def _speed(ratio: float) -> str:
     return f"{units.number(ratio, 'x')} of time"
 
 
-def _sure(row: EventComparison, level: float) -> str:
-    if row.ratio_interval is None:
-        return ""
-    ends = units.interval(*row.ratio_interval, "x")
-    return f" ({units.number(level, '%')} interval {ends})"
-
-
-def _findings(result: Comparison) -> Iterator[Block]:
+def _findings(result: Comparison) -> Iterator[b.Block]:
     counts = result.counts
     tested = len(result.rows) - counts[Verdict.UNTESTED]
-    changed, perhaps = counts[Verdict.CHANGED], counts[Verdict.SUSPECTED]
+    perhaps = counts[Verdict.SUSPECTED]
     also = f", {perhaps} perhaps" if perhaps else ""
-    yield Finding(f"{changed} of {tested} events changed (q ≤ {result.alpha:g}){also}.")
-    signs = [*_drifts(result), *_outliers(result)]
-    yield from (Finding(text, Tone.DOUBT) for text in signs[:_MOST_SIGNS])
-    if len(signs) > _MOST_SIGNS:
-        rest = tuple(Text(text) for text in signs[_MOST_SIGNS:])
-        yield Fold(f"{len(rest)} more drifts and outliers", rest)
+    told = f"{counts[Verdict.CHANGED]} of {tested} events changed (q ≤ {result.alpha:g}){also}."
+    yield b.Finding(told)
+    signs = list(_signs(result))
+    yield from (b.Finding(text, Tone.DOUBT) for text in signs[:_MOST_SIGNS])
+    rest = tuple(map(b.Text, signs[_MOST_SIGNS:]))
+    if rest:
+        yield b.Fold(f"{len(rest)} more drifts and outliers", rest)
 
 
-def _drifts(result: Comparison) -> Iterator[str]:
+def _signs(result: Comparison) -> Iterator[str]:
+    """Yield what speaks against the runs being alike: drifts and outliers."""
     for drift in result.drifts:
         slope = "" if drift.slope is None else f"{units.number(1 + drift.slope, 'x')} "
         yield f"drift: {drift.event} changes {slope}from run to run"
-
-
-def _outliers(result: Comparison) -> Iterator[str]:
     unit_of = {row.event: row.unit for row in result.rows}
     for each in result.outliers:
         unit = unit_of.get(each.event, "")
@@ -128,19 +114,16 @@ def _outliers(result: Comparison) -> Iterator[str]:
         yield f"outlier: {each.event} in {where} is {value}, {others} in the others"
 
 
-def _table(result: Comparison, rows: Sequence[EventComparison], name: str) -> Table:
-    return Table.of(
-        rows,
-        (
-            Column("event", lambda row: row.event),
-            Column("A", lambda row: Cell(_whole(row.a.mean), row.unit), drop=3),
-            Column("B", lambda row: Cell(_whole(row.b.mean), row.unit), drop=3),
-            Column("B to A", _change, interval=f"{units.number(result.level, '%')} interval"),
-            Column("q", lambda row: row.q, "p", drop=4),
-            Column("verdict", _verdict, flex=True, drop=4),
-        ),
-        name=name,
+def _table(result: Comparison, rows: Sequence[EventComparison], name: str) -> b.Table:
+    columns = (
+        b.Column("event", lambda row: row.event),
+        b.Column("A", lambda row: b.Cell(_whole(row.a.mean), row.unit), drop=3),
+        b.Column("B", lambda row: b.Cell(_whole(row.b.mean), row.unit), drop=3),
+        b.Column("B to A", _change, interval=_level(result)),
+        b.Column("q", lambda row: row.q, "p", drop=4),
+        b.Column("verdict", _verdict, flex=True, drop=4),
     )
+    return b.Table.of(rows, columns, name=name)
 
 
 def _whole(mean: float) -> float:
@@ -148,76 +131,60 @@ def _whole(mean: float) -> float:
     return int(mean) if mean == int(mean) else mean
 
 
-def _change(row: EventComparison) -> Cell:
-    low, high = row.ratio_interval if row.ratio_interval is not None else (None, None)
-    return Cell(row.ratio, "x", low, high, tone=_tone(row))
+def _change(row: EventComparison) -> b.Cell:
+    low, high = row.ratio_interval or (None, None)
+    return b.Cell(row.ratio, "x", low, high, tone=_tone(row))
 
 
 def _tone(row: EventComparison) -> Tone:
-    if row.verdict is Verdict.SUSPECTED:
-        return Tone.DOUBT
-    if row.verdict is not Verdict.CHANGED:
-        return Tone.FAINT
-    return Tone.BAD if row.difference > 0 else Tone.GOOD
+    if row.verdict is Verdict.CHANGED:
+        return Tone.BAD if row.difference > 0 else Tone.GOOD
+    return Tone.DOUBT if row.verdict is Verdict.SUSPECTED else Tone.FAINT
 
 
 def _verdict(row: EventComparison) -> str:
     """Return in words what can be said of an event."""
     word = {Verdict.SUSPECTED: "perhaps", Verdict.UNTESTED: ""}.get(row.verdict, str(row.verdict))
-    return ": ".join(part for part in (word, row.note) if part)
+    return ": ".join(filter(None, (word, row.note)))
 
 
 def _quiet(result: Comparison, rows: Sequence[EventComparison]) -> str:
     counts = [f"{n} {verdict}" for verdict, n in result.counts.items() if verdict in _QUIET and n]
-    names = ", ".join(row.event for row in rows[:_NAMED])
-    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
     within = ""
     if result.resolution is not None and result.resolution <= 1:
         which = "half of them " if result.counts[Verdict.UNCHANGED] > 1 else ""
         within = f" ({which}within {units.number(result.resolution, '±')})"
-    return f"{', '.join(counts)}: {names}{more}{within}"
+    return f"{', '.join(counts)}: {some([row.event for row in rows], _NAMED)}{within}"
 
 
-def _only(side: str, names: Sequence[str]) -> Iterator[Block]:
-    if not names:
-        return
-    said = f"only in {side}: {', '.join(names[:_MOST_NAMES])}"
-    if len(names) > _MOST_NAMES:
-        left = ", ".join(names[_MOST_NAMES:])
-        yield Fold(f"{said} and {len(names) - _MOST_NAMES} more", (Text(left),))
-    else:
-        yield Text(said)
-
-
-def _effects(result: Comparison) -> Iterator[Block]:
+def _effects(result: Comparison) -> Iterator[b.Block]:
     """Draw B relative to A for the events that matter most, the greatest ratio first."""
-    rows = [row for row in result.rows if row.ratio is not None and row.ratio > 0][:_MOST_DRAWN]
-    if not rows:
+    drawn = [(row.ratio, row) for row in result.rows if row.ratio is not None and row.ratio > 0]
+    if not drawn:
         return
-    rows.sort(key=lambda row: -(row.ratio or 0.0))
-    ratios = [row.ratio or 1.0 for row in rows]
-    least, most = min(ratios) / _FAR, max(ratios) * _FAR
-    ends = [row.ratio_interval or (row.ratio or 1.0,) * 2 for row in rows]
-    yield Chart(
-        f"B relative to A with its {units.number(result.level, '%')} interval.",
-        Axis("B to A", "x", log=10),
-        Axis("", names=tuple(row.event for row in rows)),
-        (
-            Layer(
-                Kind.RANGES,
-                tuple(ratios),
-                tuple(row.event for row in rows),
-                low=tuple(max(low, least) for low, _ in ends),
-                high=tuple(min(high, most) for _, high in ends),
-                tones=tuple(map(_tone, rows)),
-                hover=(
-                    ("A", tuple(Cell(row.a.mean, row.unit) for row in rows)),
-                    ("B", tuple(Cell(row.b.mean, row.unit) for row in rows)),
-                    ("q", tuple(Cell(row.q, "p") for row in rows)),
-                    ("verdict", tuple(map(_verdict, rows))),
-                ),
-            ),
+    pairs = sorted(drawn[:_MOST_DRAWN], key=lambda pair: -pair[0])
+    ratios, rows = [ratio for ratio, _ in pairs], [row for _, row in pairs]
+    names, tones = tuple(row.event for row in rows), tuple(map(_tone, rows))
+    ends = [row.ratio_interval or (ratio, ratio) for ratio, row in pairs]
+    layer = b.Layer(
+        b.Kind.RANGES,
+        tuple(ratios),
+        names,
+        low=tuple(max(low, min(ratios) / _FAR) for low, _ in ends),
+        high=tuple(min(high, max(ratios) * _FAR) for _, high in ends),
+        tones=tones,
+        hover=(
+            ("A", tuple(b.Cell(row.a.mean, row.unit) for row in rows)),
+            ("B", tuple(b.Cell(row.b.mean, row.unit) for row in rows)),
+            ("q", tuple(b.Cell(row.q, "p") for row in rows)),
+            ("verdict", tuple(map(_verdict, rows))),
         ),
-        marks=(Mark(1.0, "same"),),
-        key=tuple(entry for entry in _KEY if entry[0] in set(map(_tone, rows))),
+    )
+    yield b.Chart(
+        f"B relative to A with its {_level(result)}.",
+        b.Axis("B to A", "x", log=10),
+        b.Axis("", names=names),
+        (layer,),
+        marks=(b.Mark(1.0, "same"),),
+        key=tuple(entry for entry in _KEY if entry[0] in tones),
     )

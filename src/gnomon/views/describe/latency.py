@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Finding,
-    Fold,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Section,
-    Table,
-    Text,
-    Tone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
     from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Peak
+
+    Bins = tuple[LatencyBin, ...]  # one, or several neighbours in which there is little
 
 _NOTABLE = 0.001  # a bin with less of the loads is not worth a line, unless it is surely there
 _SHOWN = 24  # bins that have a line of their own, the largest
@@ -36,32 +22,32 @@ _SOURCES = 5  # that have a colour of their own
 _OPEN = "and more"
 
 
-def describe(result: LatencyResult) -> Iterator[Block]:
+def describe(result: LatencyResult) -> Iterator[b.Block]:
     """Yield what there is to see of a histogram of latencies, from the result alone."""
-    yield Headline(_title(result), (_how(result),))
+    yield b.Headline(_title(result), (_how(result),))
     dear = max(result.peaks, key=lambda peak: peak.cost, default=None)
     if dear is not None and dear is not _top(result, by_cost=False) and result.cost > 0:
-        yield Finding(
+        yield b.Finding(
             f"Loads of {_cycles(dear.begins, dear.ends)} cycles{_named(dear, result)} are "
             f"{units.number(dear.share, '%')} of all, and "
             f"{units.number(dear.cost / result.cost, '%')} of the cycles that loads took."
         )
     yield from _peaks(result)
-    yield Section("Loads by latency")
+    yield b.Section("Loads by latency")
     yield _histogram(result, by_cost=False)
     yield _histogram(result, by_cost=True)
     if any(each.sources for each in result.bins):
         yield _by_source(result)
     yield _bins(result, _SHOWN)
     yield from _remarks(result)
-    yield Fold(f"all {len(result.bins)} bins", (_all_bins(result),))
+    yield b.Fold(f"all {len(result.bins)} bins", (_all_bins(result),))
 
 
-def moment(result: LatencyResult, rows: int) -> Iterator[Block]:
+def moment(result: LatencyResult, rows: int) -> Iterator[b.Block]:
     """Yield what a live screen of so many rows shows of what is known so far."""
     label = "SIMULATED " if result.provenance.simulated else ""
-    yield Headline(f"{label}{_title(result)}", (_how(result),))
-    yield from (Text(f"warning: {text}", Tone.DOUBT) for text in result.warnings)
+    yield b.Headline(f"{label}{_title(result)}", (_how(result),))
+    yield from (b.Text(f"warning: {text}", b.Tone.DOUBT) for text in result.warnings)
     yield _bins(result, max((rows - _BESIDE - len(result.peaks)) // 2, 4))
     yield from _peaks(result)
     yield from _remarks(result)
@@ -123,21 +109,21 @@ def _what(peak: Peak, result: LatencyResult) -> str:
     return f"about {peak.cycles - nearest.cycles:.0f} cycles above {nearest.name}"
 
 
-def _peaks(result: LatencyResult) -> Iterator[Block]:
+def _peaks(result: LatencyResult) -> Iterator[b.Block]:
     if not result.peaks:
         return
     cost = result.cost or 1.0
-    yield Section("Where loads gather")
-    yield Table.of(
+    yield b.Section("Where loads gather")
+    yield b.Table.of(
         result.peaks,
         (
-            Column("cycles", lambda peak: _cycles(peak.begins, peak.ends)),
-            Column("mostly", lambda peak: _cycles(peak.low, peak.high), drop=2),
-            Column("loads", lambda peak: peak.count, drop=1, digits=3),
-            Column("of loads", lambda peak: peak.share, "%", bar=not result.by_cost),
-            Column("of cycles", lambda peak: peak.cost / cost, "%", bar=result.by_cost),
-            Column("is", lambda peak: _what(peak, result)),
-            Column("measured", lambda peak: peak.measured, "cycles", digits=3),
+            b.Column("cycles", lambda peak: _cycles(peak.begins, peak.ends)),
+            b.Column("mostly", lambda peak: _cycles(peak.low, peak.high), drop=2),
+            b.Column("loads", attrgetter("count"), drop=1, digits=3),
+            b.Column("of loads", attrgetter("share"), "%", bar=not result.by_cost),
+            b.Column("of cycles", lambda peak: peak.cost / cost, "%", bar=result.by_cost),
+            b.Column("is", lambda peak: _what(peak, result)),
+            b.Column("measured", attrgetter("measured"), "cycles", digits=3),
         ),
         name="peaks",
     )
@@ -146,75 +132,57 @@ def _peaks(result: LatencyResult) -> Iterator[Block]:
 # ---- bins -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A bin, or several neighbours in which there is little."""
-
-    name: str
-    bins: tuple[LatencyBin, ...]
-    alone: bool
-
-
-def _rows(result: LatencyResult, most: int) -> Iterator[_Row]:
+def _rows(result: LatencyResult, most: int) -> Iterator[Bins]:
     """Yield rows of all bins: those that are surely there, or have their share, alone."""
     least = _NOTABLE * (result.total or 1.0)
-    notable = [
-        number
-        for number, each in enumerate(result.bins)
-        if each.monotone >= least and each.least > 0
-    ]
-    shown = set(sorted(notable, key=lambda number: -result.bins[number].monotone)[:most])
-    for alone, group in groupby(enumerate(result.bins), lambda pair: pair[0] in shown):
-        bins = tuple(each for _, each in group)
-        if alone:
-            yield from (_Row(_cycles(each.low, each.high), (each,), True) for each in bins)
-        else:
-            name = _cycles(bins[0].low, bins[-1].high)
-            yield _Row(name, bins, len(bins) == 1)
+    notable = [each for each in result.bins if each.monotone >= least and each.least > 0]
+    shown = {each.low for each in sorted(notable, key=lambda each: -each.monotone)[:most]}
+    for alone, group in groupby(result.bins, lambda each: each.low in shown):
+        bins = tuple(group)
+        yield from ((each,) for each in bins) if alone else (bins,)
 
 
-def _bins(result: LatencyResult, most: int) -> Table:
+def _bins(result: LatencyResult, most: int) -> b.Table:
     """Return the histogram as a table; bins in which there is next to nothing are one row."""
     samples = any(each.sources for each in result.bins)
-    loads, cost = result.total or 1.0, result.cost or 1.0
-    return Table.of(
+    loads, cost, by_cost = result.total or 1.0, result.cost or 1.0, result.by_cost
+    return b.Table.of(
         _rows(result, most),
         (
-            Column("cycles", lambda row: row.name),
-            Column(
-                "cycles spent" if result.by_cost else "loads",
-                lambda row: _count(row, by_cost=result.by_cost),
+            b.Column("cycles", lambda bins: _cycles(bins[0].low, bins[-1].high)),
+            b.Column(
+                "cycles spent" if by_cost else "loads",
+                lambda bins: _count(bins, by_cost=by_cost),
                 interval="95 % interval",
                 digits=3,
             ),
-            Column(
+            b.Column(
                 "of loads",
-                lambda row: sum(each.monotone for each in row.bins) / loads,
+                lambda bins: sum(each.monotone for each in bins) / loads,
                 "%",
-                bar=not result.by_cost,
+                bar=not by_cost,
             ),
-            Column(
-                "of cycles",
-                lambda row: sum(each.cost for each in row.bins) / cost,
-                "%",
-                bar=result.by_cost,
+            b.Column(
+                "of cycles", lambda bins: sum(each.cost for each in bins) / cost, "%", bar=by_cost
             ),
-            Column("answered by", lambda row: _answered(row.bins)) if samples else None,
-            Column("", lambda row: "" if row.alone else f"{len(row.bins)} bins", drop=2),
+            b.Column("answered by", _answered) if samples else None,
+            b.Column("", lambda bins: f"{len(bins)} bins" if len(bins) > 1 else "", drop=2),
         ),
-        tone=lambda row: Tone.PLAIN if row.alone else Tone.FAINT,
+        tone=lambda bins: b.Tone.PLAIN if len(bins) == 1 else b.Tone.FAINT,
         name="bins",
     )
 
 
-def _count(row: _Row, *, by_cost: bool) -> Cell:
-    scaled = [(each, each.middle if by_cost else 1.0) for each in row.bins]
-    count = sum(each.count * scale for each, scale in scaled)
-    if not row.alone:
-        return Cell(count)
-    ((each, scale),) = scaled
-    tone = Tone.DOUBT if each.negative else Tone.PLAIN
-    return Cell(count, "", each.least * scale, each.most * scale, tone=tone)
+def _count(bins: Bins, *, by_cost: bool) -> b.Cell:
+    counts = [each.count * (each.middle if by_cost else 1.0) for each in bins]
+    if len(bins) > 1:
+        return b.Cell(sum(counts))
+    each, scale = bins[0], bins[0].middle if by_cost else 1.0
+    return b.Cell(counts[0], "", each.least * scale, each.most * scale, tone=_tone(each))
+
+
+def _tone(each: LatencyBin) -> b.Tone:
+    return b.Tone.DOUBT if each.negative else b.Tone.PLAIN
 
 
 def _answered(bins: Iterable[LatencyBin]) -> str:
@@ -235,116 +203,115 @@ def _totals(bins: Iterable[LatencyBin]) -> dict[str, float]:
     return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
 
-def _all_bins(result: LatencyResult) -> Table:
+def _all_bins(result: LatencyResult) -> b.Table:
     total = result.total or 1.0
-    return Table.of(
+
+    def answered(each: LatencyBin) -> str:
+        return ", ".join(f"{name}: {units.brief(n)}" for name, n in _totals([each]).items())
+
+    return b.Table.of(
         result.bins,
         (
-            Column("cycles", lambda each: _cycles(each.low, each.high)),
-            Column(
+            b.Column("cycles", lambda each: _cycles(each.low, each.high)),
+            b.Column(
                 "loads",
-                lambda each: Cell(each.count, "", each.least, each.most),
+                lambda each: b.Cell(each.count, "", each.least, each.most),
                 interval="95 % interval",
             ),
-            Column("monotone", lambda each: each.monotone, digits=4),
-            Column("share", lambda each: each.monotone / total, "%", digits=3),
-            Column("cycles spent", lambda each: each.cost, digits=4),
-            Column(
-                "answered by",
-                lambda each: ", ".join(
-                    f"{name}: {units.brief(count)}" for name, count in _totals([each]).items()
-                ),
-                flex=True,
-            ),
+            b.Column("monotone", attrgetter("monotone"), digits=4),
+            b.Column("share", lambda each: each.monotone / total, "%", digits=3),
+            b.Column("cycles spent", attrgetter("cost"), digits=4),
+            b.Column("answered by", answered, flex=True),
         ),
-        tone=lambda each: Tone.DOUBT if each.negative else Tone.PLAIN,
+        tone=_tone,
         name="all bins",
     )
 
 
-def _remarks(result: LatencyResult) -> Iterator[Block]:
+def _remarks(result: LatencyResult) -> Iterator[b.Block]:
     if result.negatives:
         bins = "1 bin is" if result.negatives == 1 else f"{result.negatives} bins are"
-        yield Text(
+        yield b.Text(
             f"{bins} below zero: their edges were read at different times; shares and bars are "
             "of the monotone estimate",
-            Tone.FAINT,
+            b.Tone.FAINT,
         )
-    yield from (Text(f"not seen: {text}", Tone.FAINT) for text in result.not_seen)
+    yield from (b.Text(f"not seen: {text}", b.Tone.FAINT) for text in result.not_seen)
 
 
 # ---- charts ---------------------------------------------------------------------------------
 
 
-def _ends(result: LatencyResult) -> tuple[float, ...]:
-    """Return where bins end; the open one is drawn as wide as the one before it."""
-    return tuple(
-        float(2 * each.low - result.bins[place - 1].low if each.high is None else each.high)
-        for place, each in enumerate(result.bins)
+def _places(result: LatencyResult) -> tuple[tuple[float, ...], ...]:
+    """Return where bins begin, end, and are in the middle; an open one is as wide as the last."""
+    bins = result.bins
+    lows = tuple(float(each.low) for each in bins)
+    ends = tuple(
+        float(2 * each.low - bins[place - 1].low if each.high is None else each.high)
+        for place, each in enumerate(bins)
     )
+    return lows, ends, tuple((low + end) / 2 for low, end in zip(lows, ends, strict=True))
 
 
-def _histogram(result: LatencyResult, *, by_cost: bool) -> Chart:
-    lows, ends = tuple(float(each.low) for each in result.bins), _ends(result)
-    middles = tuple((low + end) / 2 for low, end in zip(lows, ends, strict=True))
+def _histogram(result: LatencyResult, *, by_cost: bool) -> b.Chart:
+    lows, ends, middles = _places(result)
     known = [
         (middle, each, each.middle if by_cost else 1.0)
         for middle, each in zip(middles, result.bins, strict=True)
         if each.least < each.most
     ]
     names = tuple(_cycles(each.low, each.high) for each in result.bins)
-    return Chart(
-        "Cycles spent, by latency: loads times latency."
-        if by_cost
-        else "Loads by latency. Bars are the monotone estimate, lines 95 % intervals of the plain "
-        "one.",
-        Axis("latency", "cycles"),
-        Axis("cycles spent" if by_cost else "loads", zero=True),
+    loads = "Loads by latency. Bars are the monotone estimate, lines 95 % intervals of the plain "
+    return b.Chart(
+        "Cycles spent, by latency: loads times latency." if by_cost else f"{loads}one.",
+        b.Axis("latency", "cycles"),
+        b.Axis("cycles spent" if by_cost else "loads", zero=True),
         (
-            Layer(
-                Kind.BARS,
+            b.Layer(
+                b.Kind.BARS,
                 middles,
                 tuple(each.cost if by_cost else each.monotone for each in result.bins),
                 low=lows,
                 high=ends,
                 hover=(("bin", names),),
             ),
-            Layer(
-                Kind.RANGES,
+            b.Layer(
+                b.Kind.RANGES,
                 tuple(middle for middle, _, _ in known),
                 tuple(each.count * scale for _, each, scale in known),
                 "95 % interval",
                 low=tuple(each.least * scale for _, each, scale in known),
                 high=tuple(each.most * scale for _, each, scale in known),
-                tones=tuple(Tone.DOUBT if each.negative else Tone.PLAIN for _, each, _ in known),
+                tones=tuple(_tone(each) for _, each, _ in known),
             ),
         ),
         marks=tuple(
-            Mark(each.cycles, each.name)
+            b.Mark(each.cycles, each.name)
             for each in result.latencies
             if lows and lows[0] <= each.cycles <= ends[-1]
         ),
-        key=((Tone.DOUBT, "difference below zero"),) if result.negatives else (),
+        key=((b.Tone.DOUBT, "difference below zero"),) if result.negatives else (),
     )
 
 
-def _by_source(result: LatencyResult) -> Chart:
+def _by_source(result: LatencyResult) -> b.Chart:
     names = list(_totals(result.bins))
     groups = [(name, {name}) for name in names[:_SOURCES]]
     groups += [("others", set(names[_SOURCES:]))] if len(names) > _SOURCES else []
-    lows, ends = tuple(float(each.low) for each in result.bins), _ends(result)
-    return Chart(
+    lows, ends, middles = _places(result)
+
+    def answered(one: LatencyBin, members: set[str]) -> float | None:
+        return sum(count for each, count in one.sources.items() if each in members) or None
+
+    return b.Chart(
         "Loads by what answered them.",
-        Axis("latency", "cycles"),
-        Axis("loads", zero=True),
+        b.Axis("latency", "cycles"),
+        b.Axis("loads", zero=True),
         tuple(
-            Layer(
-                Kind.BARS,
-                tuple((low + end) / 2 for low, end in zip(lows, ends, strict=True)),
-                tuple(
-                    sum(count for each, count in one.sources.items() if each in members) or None
-                    for one in result.bins
-                ),
+            b.Layer(
+                b.Kind.BARS,
+                middles,
+                tuple(answered(one, members) for one in result.bins),
                 name,
                 low=lows,
                 high=ends,

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING
 from gnomon import units
 from gnomon.analysis.links.result import Basis
 from gnomon.result import Simulated
-from gnomon.views.blocks import (
-    Block,
-    Cell,
-    Edge,
-    Facts,
-    Finding,
-    Fold,
-    Graph,
-    Headline,
-    Node,
-    Table,
-    Text,
-    Tone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,11 +26,11 @@ _CAPTIONS = {
 }
 
 
-def describe(result: LinksResult) -> Iterator[Block]:
+def describe(result: LinksResult) -> Iterator[b.Block]:
     """Yield what there is to see of nodes and links, from the result alone."""
     count = len(result.nodes)
     name = f", {result.topology}" if result.topology and count > 2 else ""
-    yield Headline(f"{result.machine}: {count} node{'s' * (count != 1)}{name}")
+    yield b.Headline(f"{result.machine}: {count} node{'s' * (count != 1)}{name}")
     if count > 1:
         yield from _apart(result)
     if result.nodes:
@@ -53,23 +40,23 @@ def describe(result: LinksResult) -> Iterator[Block]:
     yield from _matrices(result)
     if count > 1 and result.alike:
         groups = " | ".join(" ".join(map(str, group)) for group in result.alike)
-        yield Facts((("nodes that are alike", groups),))
+        yield b.Facts((("nodes that are alike", groups),))
 
 
-def _apart(result: LinksResult) -> Iterator[Block]:
+def _apart(result: LinksResult) -> Iterator[b.Block]:
     """Yield where reported and measured are apart, and what distances alone would tell."""
     if result.measured is None:
         return
     if not result.disagreements:
-        yield Finding("Reported and measured agree.", Tone.GOOD)
+        yield b.Finding("Reported and measured agree.", b.Tone.GOOD)
     for text in result.disagreements[:_MOST_APART]:
-        yield Finding(text, Tone.DOUBT)
+        yield b.Finding(text, b.Tone.DOUBT)
     rest = result.disagreements[_MOST_APART:]
     if rest:
         brief = f"{len(rest)} more places where reported and measured are apart"
-        yield Fold(brief, tuple(map(Text, rest)))
+        yield b.Fold(brief, tuple(map(b.Text, rest)))
     if result.slit is not None:
-        yield Text(slit_text(result.slit))
+        yield b.Text(slit_text(result.slit))
 
 
 def slit_text(slit: SlitLoss) -> str:
@@ -93,60 +80,60 @@ def slit_text(slit: SlitLoss) -> str:
     return f"{text}; bandwidth taken as the inverse of distance is {off} off at worst ({way})."
 
 
-def _alone(result: LinksResult) -> Text:
+def _alone(result: LinksResult) -> b.Text:
     only = result.nodes[0].number
     where = f"--on {result.machine} " if result.simulated is Simulated.YES else ""
-    return Text(
+    return b.Text(
         f"One node has no links. Its memory is channel {only}->{only}, to be loaded and measured: "
         f"`gnomon links {where}saturate {only}-{only}`. For links there are simulated machines, "
         "as in `gnomon links --on ring-4`."
     )
 
 
-def graph(result: LinksResult) -> Graph:
+def graph(result: LinksResult) -> b.Graph:
     """Return the nodes and the links as far as they are known."""
     place = {node.number: index for index, node in enumerate(result.nodes)}
     told = any(node.latency_ns or node.gb_per_s for node in result.nodes)
     edges = tuple(
-        Edge(place[link.ends[0]], place[link.ends[1]], _link(link)) for link in result.links
+        b.Edge(place[link.ends[0]], place[link.ends[1]], _link(link)) for link in result.links
     )
     caption = _CAPTIONS[result.basis] if result.basis is not None and edges else ""
     names = ("distance",) if result.basis is Basis.DISTANCES else ()
-    return Graph(tuple(_node(node, told=told) for node in result.nodes), edges, caption, names)
+    return b.Graph(tuple(_node(node, told=told) for node in result.nodes), edges, caption, names)
 
 
-def _link(link: LinkFacts) -> tuple[Cell, ...]:
+def _link(link: LinkFacts) -> tuple[b.Cell, ...]:
     if link.distance is not None:
-        return (Cell(link.distance),)
+        return (b.Cell(link.distance),)
     found = []
     if link.gb_per_s is not None:
-        found.append(Cell(link.gb_per_s * 1e9, "B/s"))
+        found.append(b.Cell(link.gb_per_s * 1e9, "B/s"))
     if link.latency_ns is not None:
-        found.append(Cell(link.latency_ns, "ns"))
+        found.append(b.Cell(link.latency_ns, "ns"))
     if link.duplex:
-        found.append(Cell(f"{link.duplex} duplex"))
+        found.append(b.Cell(f"{link.duplex} duplex"))
     return tuple(found)
 
 
-def _node(node: NodeFacts, *, told: bool) -> Node:
+def _node(node: NodeFacts, *, told: bool) -> b.Node:
     """Return the box of a node; where HMAT tells of some nodes, all boxes have room for it."""
-    facts: list[str | tuple[str, Cell]] = [
+    facts: list[str | tuple[str, b.Cell]] = [
         f"{node.cpus} CPU{'s' * (node.cpus != 1)}" if node.cpus else "no CPUs"
     ]
     if node.memory:
-        facts.append(("", Cell(node.memory, "B")))
+        facts.append(("", b.Cell(node.memory, "B")))
     else:
         facts.append("memory" if node.memory is None else "no memory")
     if node.gb_per_s is not None:
-        facts.append(("HMAT", Cell(node.gb_per_s * 1e9, "B/s")))
+        facts.append(("HMAT", b.Cell(node.gb_per_s * 1e9, "B/s")))
     if node.latency_ns is not None:
-        facts.append(("HMAT", Cell(node.latency_ns, "ns")))
+        facts.append(("HMAT", b.Cell(node.latency_ns, "ns")))
     if told and node.initiators and node.number not in node.initiators:
         facts.append(f"from {'/'.join(map(str, node.initiators))}")
-    return Node(f"node {node.number}", tuple(facts))
+    return b.Node(f"node {node.number}", tuple(facts))
 
 
-def _matrices(result: LinksResult) -> Iterator[Block]:
+def _matrices(result: LinksResult) -> Iterator[b.Block]:
     tables = []
     if result.distances is not None and len(result.nodes) > 1:
         tables.append(_matrix(result, result.distances, "", "Reported distances; 10 is local."))
@@ -166,10 +153,10 @@ def _matrices(result: LinksResult) -> Iterator[Block]:
         yield from tables
     else:
         for table in tables:
-            yield Fold(table.caption, (table,))
+            yield b.Fold(table.caption, (table,))
 
 
-def _matrix(result: LinksResult, values: NDArray[np.float64], unit: str, caption: str) -> Table:
+def _matrix(result: LinksResult, values: NDArray[np.float64], unit: str, caption: str) -> b.Table:
     names = [str(node.number) for node in result.nodes]
     name = {"": "distances", "ns": "latency", "B/s": "bandwidth"}[unit]
-    return Table.matrix("node", names, values.tolist(), unit, caption=caption, name=name)
+    return b.Table.matrix("node", names, values.tolist(), unit, caption=caption, name=name)

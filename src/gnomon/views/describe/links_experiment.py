@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
 
 from gnomon import units
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Finding,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Section,
-    Table,
-    Tone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.links.result import (
-        CrossTalk,
-        Difference,
-        Emulation,
-        IdleBusy,
-        Level,
-        LinksExperiment,
-        LoadedRun,
-        Saturation,
-        Step,
-    )
+    from gnomon.analysis.links import result as links
 
 
-def describe(result: LinksExperiment) -> Iterator[Block]:
+def describe(result: links.LinksExperiment) -> Iterator[b.Block]:
     """Yield what there is to see of an experiment, from the result alone."""
-    yield Headline(f"{result.machine}: {_title(result)}; generators: {result.stream}")
+    yield b.Headline(f"{result.machine}: {_title(result)}; generators: {result.stream}")
     if result.run is not None:
         yield from _run(result.run)
     if result.saturation is not None:
@@ -51,11 +28,11 @@ def describe(result: LinksExperiment) -> Iterator[Block]:
     if result.emulation is not None:
         yield from _emulation(result.emulation)
     if result.run is not None and result.loads:
-        yield Section("The load")
+        yield b.Section("The load")
         yield _levels(result.loads, result.run)
 
 
-def _title(result: LinksExperiment) -> str:
+def _title(result: links.LinksExperiment) -> str:
     if result.saturation is not None:
         return f"saturating {result.saturation.channel}"
     if result.crosstalk is not None:
@@ -69,82 +46,80 @@ def _title(result: LinksExperiment) -> str:
     return "a program beside load"
 
 
-def _run(run: LoadedRun) -> Iterator[Block]:
+def _run(run: links.LoadedRun) -> Iterator[b.Block]:
     """Yield how a program fared under load."""
     text = f"{' '.join(run.command)}: {units.number(run.seconds * 1e9, 'ns')} under load"
     if run.alone is not None and run.ratio is not None:
         alone = units.number(run.alone * 1e9, "ns")
         text += f", {alone} alone: {units.number(run.ratio, digits=4)} times as long"
-    yield Finding(f"{text}.")
+    yield b.Finding(f"{text}.")
 
 
-def _saturation(found: Saturation) -> Iterator[Block]:
+def _saturation(found: links.Saturation) -> Iterator[b.Block]:
     plateau = units.number(found.plateau, "B/s")
     if found.at is None:
-        most = _generators(found.steps[-1].count if found.steps else 0)
-        yield Finding(
+        most = _many(found.steps[-1].count if found.steps else 0)
+        yield b.Finding(
             f"{found.channel} is not saturated by {most}: the most is {plateau} so far.",
-            Tone.DOUBT,
+            b.Tone.DOUBT,
         )
     else:
         binary = units.number(found.plateau / 2**30, "GiB/s")
         one = f", one reads {units.number(found.single, 'B/s')}" if found.at > 1 else ""
         verb = "reaches" if found.at == 1 else "reach"
-        yield Finding(
-            f"{found.channel} carries {plateau} ({binary}); {_generators(found.at)} {verb} it{one}."
+        yield b.Finding(
+            f"{found.channel} carries {plateau} ({binary}); {_many(found.at)} {verb} it{one}."
         )
-    yield Table.of(
+    yield _table(
+        "steps",
         found.steps,
-        (
-            Column("generators", lambda step: step.count),
-            Column("together", lambda step: step.total, "B/s", common=True),
-            Column("each", lambda step: step.total / step.count, "B/s", common=True),
-            Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
-        ),
-        name="steps",
+        b.Column("generators", attrgetter("count")),
+        b.Column("together", attrgetter("total"), "B/s", common=True),
+        b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
+        b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
     )
     yield _course(
         f"What generators on {found.channel} read together.",
         f"generators on {found.channel}",
         found.steps,
-        (Mark(found.plateau, "what the channel carries", "y"),) if found.at is not None else (),
+        (b.Mark(found.plateau, "what the channel carries", "y"),) if found.at is not None else (),
     )
 
 
-def _crosstalk(found: CrossTalk) -> Iterator[Block]:
+def _crosstalk(found: links.CrossTalk) -> Iterator[b.Block]:
     channel = found.channel
     falls = "falls" if found.monotone else "does not fall"
-    flat = (
-        f"stays flat from {_generators(found.flat_from)} on"
-        if found.flat_from is not None
-        else "still changes at the end"
-    )
-    yield Finding(
-        f"With {_generators(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
+    flat = "still changes at the end"
+    if found.flat_from is not None:
+        flat = f"stays flat from {_many(found.flat_from)} on"
+    yield b.Finding(
+        f"With {_many(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
         f"loaded, and {flat}: {_change(found.drop)}."
     )
-    yield Table.of(
+    yield _table(
+        "steps",
         found.steps,
-        (
-            Column(f"generators on {channel.reverse}", lambda step: step.count),
-            Column(f"on {channel}", lambda step: step.total, "B/s", common=True),
-        ),
-        name="steps",
+        b.Column(f"generators on {channel.reverse}", attrgetter("count")),
+        b.Column(f"on {channel}", attrgetter("total"), "B/s", common=True),
     )
     yield _course(f"What {channel} still gets.", f"generators on {channel.reverse}", found.steps)
 
 
-def _course(caption: str, label: str, steps: Sequence[Step], marks: tuple[Mark, ...] = ()) -> Chart:
+def _course(
+    caption: str, label: str, steps: Sequence[links.Step], marks: tuple[b.Mark, ...] = ()
+) -> b.Chart:
     """Return bandwidth over generators: a line through medians, and every repetition."""
     every = [(step.count, total) for step in steps for total in step.totals]
-    return Chart(
+    return b.Chart(
         caption,
-        Axis(label),
-        Axis("bandwidth", "B/s", zero=True),
+        b.Axis(label),
+        b.Axis("bandwidth", "B/s", zero=True),
         (
-            Layer(Kind.DOTS, tuple(n for n, _ in every), tuple(y for _, y in every), "repetition"),
-            Layer(
-                Kind.LINE,
+            b.Layer(
+                b.Kind.DOTS, tuple(n for n, _ in every), tuple(y for _, y in every), "repetition"
+            ),
+            b.Layer(
+                b.Kind.LINE,
                 tuple(step.count for step in steps),
                 tuple(step.total for step in steps),
                 "median",
@@ -154,41 +129,34 @@ def _course(caption: str, label: str, steps: Sequence[Step], marks: tuple[Mark, 
     )
 
 
-def _idle_busy(found: IdleBusy) -> Iterator[Block]:
-    turns = len(found.idle)
-    verdict = (
-        "it makes a difference whether that node is busy"
-        if found.difference.certain
-        else "no difference that could be told from chance"
-    )
-    yield Finding(
-        f"{found.channel} with {_generators(found.count)}, {turns} turn{'s' * (turns != 1)}: "
-        f"{verdict}."
-    )
+def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
+    verdict = "no difference that could be told from chance"
+    if found.difference.certain:
+        verdict = "it makes a difference whether that node is busy"
+    turns = _many(len(found.idle), "turn")
+    yield b.Finding(f"{found.channel} with {_many(found.count)}, {turns}: {verdict}.")
     low, high = found.difference.interval
     ends = (low, high) if math.isfinite(high - low) else (None, None)
-    waiting = f"{found.spinners} CPU{'s' * (found.spinners != 1)} waiting busily"
-    yield Table.of(
+    waiting = f"{_many(found.spinners, 'CPU')} waiting busily"
+    yield _table(
+        "turns",
         (
-            ("idle", Cell(found.idle_mean, "B/s")),
-            (waiting, Cell(found.busy_mean, "B/s")),
-            ("difference", Cell(found.difference.value, "B/s", *ends)),
+            ("idle", b.Cell(found.idle_mean, "B/s")),
+            (waiting, b.Cell(found.busy_mean, "B/s")),
+            ("difference", b.Cell(found.difference.value, "B/s", *ends)),
         ),
-        (
-            Column(f"node {found.channel.home}", lambda row: row[0]),
-            Column("bandwidth", lambda row: row[1], interval="95 % interval"),
-        ),
-        name="turns",
+        b.Column(f"node {found.channel.home}", itemgetter(0)),
+        b.Column("bandwidth", itemgetter(1), interval="95 % interval"),
     )
     sides = {"idle": found.idle, "busy": found.busy}
-    yield Chart(
+    yield b.Chart(
         "Every turn, and the mean of all.",
-        Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
-        Axis(f"node {found.channel.home}", names=tuple(sides)),
+        b.Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
+        b.Axis(f"node {found.channel.home}", names=tuple(sides)),
         (
-            Layer(Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
-            Layer(
-                Kind.DOTS,
+            b.Layer(b.Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
+            b.Layer(
+                b.Kind.DOTS,
                 tuple(rate for values in sides.values() for rate in values),
                 tuple(name for name, values in sides.items() for _ in values),
                 "turn",
@@ -197,34 +165,32 @@ def _idle_busy(found: IdleBusy) -> Iterator[Block]:
     )
 
 
-def _emulation(found: Emulation) -> Iterator[Block]:
+def _emulation(found: links.Emulation) -> Iterator[b.Block]:
     gone = [row.share for row in found.channels if not row.linked and row.share is not None]
     kept = [row.share for row in found.channels if row.linked and row.share is not None]
     if gone:
         text = f"Of channels that the {found.topology} lacks, {_range(gone)} is left"
         text += f"; of its own, {_range(kept)}" if kept else ""
-        yield Finding(f"{text}, for one more generator on one channel at a time.")
-    yield Table.of(
+        yield b.Finding(f"{text}, for one more generator on one channel at a time.")
+    yield _table(
+        "channels",
         found.channels,
-        (
-            Column("channel", lambda row: str(row.channel)),
-            Column("generators", lambda row: row.generators or None),
-            Column("before", lambda row: row.before, "B/s", common=True),
-            Column("left", lambda row: row.after, "B/s", common=True),
-            Column("share", lambda row: row.share, "%"),
-            Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
-        ),
-        name="channels",
+        b.Column("channel", lambda row: str(row.channel)),
+        b.Column("generators", lambda row: row.generators or None),
+        b.Column("before", attrgetter("before"), "B/s", common=True),
+        b.Column("left", attrgetter("after"), "B/s", common=True),
+        b.Column("share", attrgetter("share"), "%"),
+        b.Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
     )
     names = tuple(str(row.channel) for row in found.channels)
-    yield Chart(
+    yield b.Chart(
         "What one more generator gets on each channel, before and after the load.",
-        Axis("bandwidth", "B/s", zero=True),
-        Axis("channel", names=names),
+        b.Axis("bandwidth", "B/s", zero=True),
+        b.Axis("channel", names=names),
         (
             *(
-                Layer(
-                    Kind.BARS,
+                b.Layer(
+                    b.Kind.BARS,
                     tuple(row.after for row in found.channels if row.linked is linked),
                     tuple(str(row.channel) for row in found.channels if row.linked is linked),
                     f"left, {'' if linked else 'not '}linked in the {found.topology}",
@@ -232,29 +198,31 @@ def _emulation(found: Emulation) -> Iterator[Block]:
                 )
                 for linked in (True, False)
             ),
-            Layer(Kind.DOTS, tuple(row.before for row in found.channels), names, "before"),
+            b.Layer(b.Kind.DOTS, tuple(row.before for row in found.channels), names, "before"),
         ),
     )
 
 
-def _levels(levels: Sequence[Level], run: LoadedRun) -> Table:
+def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
     """Return the loads that were set, and what they carried while the program ran."""
     during = {str(each.channel): each.rate for each in run.during}
-    return Table.of(
+    return _table(
+        "loads",
         levels,
-        (
-            Column("channel", lambda level: str(level.channel)),
-            Column("generators", lambda level: level.count),
-            Column("duty", lambda level: level.duty, "%"),
-            Column("wanted", lambda level: level.wanted, "B/s", common=True),
-            Column("reached", lambda level: level.reached, "B/s", common=True),
-            Column("of what it carries", lambda level: level.share, "%"),
-            Column(
-                "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
-            ),
+        b.Column("channel", lambda level: str(level.channel)),
+        b.Column("generators", attrgetter("count")),
+        b.Column("duty", attrgetter("duty"), "%"),
+        b.Column("wanted", attrgetter("wanted"), "B/s", common=True),
+        b.Column("reached", attrgetter("reached"), "B/s", common=True),
+        b.Column("of what it carries", attrgetter("share"), "%"),
+        b.Column(
+            "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
         ),
-        name="loads",
     )
+
+
+def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
+    return b.Table.of(rows, columns, name=name)
 
 
 def _range(shares: Sequence[float]) -> str:
@@ -262,7 +230,7 @@ def _range(shares: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _change(found: Difference) -> str:
+def _change(found: links.Difference) -> str:
     low, high = found.interval
     if not math.isfinite(high - low):
         return f"{units.number(found.value, 'B/s')}, from too few measurements for an interval"
@@ -270,5 +238,5 @@ def _change(found: Difference) -> str:
     return f"{value} (95 % interval {units.interval(low, high, 'B/s', value=found.value)})"
 
 
-def _generators(count: int) -> str:
-    return f"{count} generator{'s' * (count != 1)}"
+def _many(count: int, what: str = "generator") -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

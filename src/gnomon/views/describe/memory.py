@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from gnomon import units
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Finding,
-    Fold,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Section,
-    Table,
-    Text,
-    Tone,
-    Zone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.memory.result import LatencyCurve, MemoryResult, NodePair, Rates
+    from gnomon.analysis.memory.result import LatencyCurve, MemoryResult, NodePair
 
-_ns = partial(Column, unit="ns", digits=3)
-_rate = partial(Column, unit="B/s", digits=3)
+_ns = partial(b.Column, unit="ns", digits=3)
+_rate = partial(b.Column, unit="B/s", digits=3)
 _LEAST_SQUARE, _MOST_SQUARE = 3, 64  # CPUs, for a matrix to tell more than a list of pairs
 
 
-def describe(result: MemoryResult) -> Iterator[Block]:
+def describe(result: MemoryResult) -> Iterator[b.Block]:
     """Yield what there is to see of probes of memory, from the result alone."""
-    yield Headline(_title(result), tuple(_lines(result)))
-    for text in _findings(result):
-        yield Finding(text)
-    yield from (Text(f"note: {note}", Tone.FAINT) for note in result.notes)
+    yield b.Headline(_title(result), tuple(_lines(result)))
+    yield from map(b.Finding, _findings(result))
+    yield from (b.Text(f"note: {note}", b.Tone.FAINT) for note in result.notes)
     yield from _curves(result)
     yield from _bandwidth(result)
     yield from _pairs(result)
@@ -57,7 +40,7 @@ def _title(result: MemoryResult) -> str:
         found.append(f"{units.brief(last.ns, 'ns')} to {last.name}")
     if result.bandwidth:
         rows = [row for row in result.bandwidth if row.stream == "read"] or result.bandwidth
-        best = max(rows, key=lambda row: row.rates.best)
+        best = max(rows, key=attrgetter("rates.best"))
         rate = units.brief(best.rates.best, "B/s")
         found.append(f"{best.stream} at {rate} by {_count(len(best.cpus), 'thread')}")
     return f"Memory of this machine{': ' * bool(found)}{', '.join(found)}"
@@ -65,10 +48,8 @@ def _title(result: MemoryResult) -> str:
 
 def _lines(result: MemoryResult) -> Iterator[str]:
     total = units.brief(sum(node.memory for node in result.nodes), "B")
-    words = [
-        _count(len(result.cpus), "CPU"),
-        f"{total} on {_count(len(result.nodes), 'NUMA node')}",
-    ]
+    nodes = _count(len(result.nodes), "NUMA node")
+    words = [_count(len(result.cpus), "CPU"), f"{total} on {nodes}"]
     if result.siblings:
         words.append(f"up to {max(map(len, result.siblings))} hardware threads per core")
     if len(result.classes) > 1:
@@ -78,16 +59,17 @@ def _lines(result: MemoryResult) -> Iterator[str]:
     processor = result.provenance.cpu if result.provenance is not None else ""
     yield f"{processor}{': ' * bool(processor)}{', '.join(words)}"
     load = result.load
-    yield (
-        f"load {load.average:.2f}, other programs used {load.others:.2f} CPUs, "
-        f"{load.steal:.1%} stolen"
-    )
+    used = f"other programs used {load.others:.2f} CPUs, {load.steal:.1%} stolen"
+    yield f"load {load.average:.2f}, {used}"
     if result.pages_confirmed:
-        pages = f"{result.pages_confirmed:,} pages were on the node they should be on"
-        yield f"{pages} (move_pages)"
+        yield f"{result.pages_confirmed:,} pages were on the node they should be on (move_pages)"
 
 
 _percent = partial(units.number, unit="%")
+
+
+def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
+    return b.Table.of(rows, columns, name=name)
 
 
 def _count(number: int, what: str) -> str:
@@ -106,7 +88,7 @@ def _findings(result: MemoryResult) -> Iterator[str]:
         yield f"{'; '.join(found) or 'No cache shows in this range of sizes'}."
     reads = [row for row in result.bandwidth if row.stream == "read"]
     if len(reads) > 1:
-        one, most = reads[0], max(reads, key=lambda row: row.rates.best)
+        one, most = reads[0], max(reads, key=attrgetter("rates.best"))
         if most.rates.best > one.rates.best:
             yield (
                 f"{_count(len(most.cpus), 'thread')} read {units.brief(most.rates.best, 'B/s')} "
@@ -114,7 +96,7 @@ def _findings(result: MemoryResult) -> Iterator[str]:
                 f"({units.brief(one.rates.best, 'B/s')})."
             )
     if len(result.loaded) > 1:
-        idle, busy = result.loaded[0], max(result.loaded, key=lambda row: row.bandwidth)
+        idle, busy = result.loaded[0], max(result.loaded, key=attrgetter("bandwidth"))
         yield (
             f"A load takes {units.brief(idle.latency.best, 'ns')} while memory is idle, "
             f"{units.brief(busy.latency.best, 'ns')} while others read "
@@ -129,52 +111,50 @@ def _findings(result: MemoryResult) -> Iterator[str]:
 # ---- the curve ------------------------------------------------------------------------------
 
 
-def _curves(result: MemoryResult) -> Iterator[Block]:
-    yield Section("Latency over size")
+def _curves(result: MemoryResult) -> Iterator[b.Block]:
+    yield b.Section("Latency over size")
     if result.main_curve is not None:
         yield _curve_chart(result, result.main_curve)
     if result.levels:
-        yield Table.of(
+        yield _table(
+            "levels",
             result.levels,
-            (
-                Column("level", lambda row: row[0]),
-                _ns("latency", lambda row: row[1] and row[1].ns),
-                Column("cycles", lambda row: row[1] and row[1].cycles, digits=3),
-                Column("measured size", lambda row: row[2] and row[2].measured, "B", digits=3),
-                Column("misses from", lambda row: row[2] and row[2].begins, "B", 1, digits=3),
-                Column("reported size", lambda row: row[2] and row[2].reported, "B", digits=3),
-            ),
-            name="levels",
+            b.Column("level", lambda row: row[0]),
+            _ns("latency", lambda row: row[1] and row[1].ns),
+            b.Column("cycles", lambda row: row[1] and row[1].cycles, digits=3),
+            b.Column("measured size", lambda row: row[2] and row[2].measured, "B", digits=3),
+            b.Column("misses from", lambda row: row[2] and row[2].begins, "B", 1, digits=3),
+            b.Column("reported size", lambda row: row[2] and row[2].reported, "B", digits=3),
         )
 
 
-def _curve_chart(result: MemoryResult, main: LatencyCurve) -> Chart:
+def _curve_chart(result: MemoryResult, main: LatencyCurve) -> b.Chart:
     layers = []
     for curve in result.curves:
         sizes = tuple(point.size for point in curve.points)
         best = tuple(point.latency.best for point in curve.points)
-        medians = tuple(Cell(point.latency.median, "ns") for point in curve.points)
+        medians = tuple(b.Cell(point.latency.median, "ns") for point in curve.points)
         name = f"pages of {units.number(curve.page, 'B')}"
-        layers.append(Layer(Kind.LINE, sizes, best, name))
-        layers.append(Layer(Kind.DOTS, sizes, best, name, hover=(("median", medians),)))
+        layers.append(b.Layer(b.Kind.LINE, sizes, best, name))
+        layers.append(b.Layer(b.Kind.DOTS, sizes, best, name, hover=(("median", medians),)))
     ramps = [ramp.size for ramp in main.breakpoints]
     edges = [main.points[0].size, *ramps, main.points[-1].size]
-    return Chart(
+    return b.Chart(
         "Best latency of a load over the size of the memory that is gone over. Levels are those "
         "of the curve with the largest pages.",
-        Axis("size", "B", log=2),
-        Axis("latency", "ns", log=10),
+        b.Axis("size", "B", log=2),
+        b.Axis("latency", "ns", log=10),
         tuple(layers),
         marks=(
-            *(Mark(size, "half of the loads miss") for size in ramps),
+            *(b.Mark(size, "half of the loads miss") for size in ramps),
             *(
-                Mark(each.reported, "reported size of a cache", reported=True)
+                b.Mark(each.reported, "reported size of a cache", reported=True)
                 for each in result.caches
                 if each.reported and edges[0] <= each.reported <= edges[-1]
             ),
         ),
         zones=tuple(
-            Zone(*ends, level.name)
+            b.Zone(*ends, level.name)
             for level, ends in zip(main.levels, pairwise(edges), strict=True)
         ),
         alone=True,
@@ -184,74 +164,64 @@ def _curve_chart(result: MemoryResult, main: LatencyCurve) -> Chart:
 # ---- the other parts ------------------------------------------------------------------------
 
 
-def _bandwidth(result: MemoryResult) -> Iterator[Block]:
+def _bandwidth(result: MemoryResult) -> Iterator[b.Block]:
     if not result.bandwidth:
         return
     rates = {(row.stream, len(row.cpus)): row.rates for row in result.bandwidth}
     streams, counts = (tuple(dict.fromkeys(names)) for names in zip(*rates, strict=True))
-    yield Section("Bandwidth")
-    yield Text("All threads together, each with its own part of the arrays.", Tone.FAINT)
-    yield Chart(
+
+    def of(count: int, which: str) -> Callable[[str], float | None]:
+        return lambda stream: getattr(rates.get((stream, count)), which, None)
+
+    yield b.Section("Bandwidth")
+    yield b.Text("All threads together, each with its own part of the arrays.", b.Tone.FAINT)
+    yield b.Chart(
         "Best rate of each stream.",
-        Axis("", names=streams),
-        Axis("rate", "B/s", zero=True),
+        b.Axis("", names=streams),
+        b.Axis("rate", "B/s", zero=True),
         tuple(
-            Layer(
-                Kind.BARS,
+            b.Layer(
+                b.Kind.BARS,
                 streams,
-                tuple(map(_of(rates, count, "best"), streams)),
+                tuple(map(of(count, "best"), streams)),
                 _count(count, "thread"),
             )
             for count in counts
         ),
     )
-    columns = [Column("bandwidth", lambda stream: stream)]
+    columns = [b.Column("bandwidth", lambda stream: stream)]
     for count in counts:
         columns += [
-            _rate(f"{_count(count, 'thread')}, best", _of(rates, count, "best")),
-            _rate("median", _of(rates, count, "median"), drop=1),
+            _rate(f"{_count(count, 'thread')}, best", of(count, "best")),
+            _rate("median", of(count, "median"), drop=1),
         ]
-    yield Table.of(streams, columns, name="bandwidth")
+    yield b.Table.of(streams, columns, name="bandwidth")
 
 
-def _of(
-    rates: Mapping[tuple[str, int], Rates], count: int, which: str
-) -> Callable[[str], float | None]:
-    def get(stream: str) -> float | None:
-        found = rates.get((stream, count))
-        return None if found is None else found.best if which == "best" else found.median
-
-    return get
-
-
-def _pairs(result: MemoryResult) -> Iterator[Block]:
+def _pairs(result: MemoryResult) -> Iterator[b.Block]:
     """Every pair where they are few, else the pairs of each relation together."""
     if not result.cores:
         return
-    yield Section("A cache line between CPUs")
-    pairs = Table.of(
+    yield b.Section("A cache line between CPUs")
+    pairs = _table(
+        "cores",
         result.cores,
-        (
-            Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
-            Column("", lambda pair: pair.relation),
-            _ns("best", lambda pair: pair.latency.best),
-            _ns("median", lambda pair: pair.latency.median),
-        ),
-        name="cores",
+        b.Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
+        b.Column("", attrgetter("relation")),
+        _ns("best", attrgetter("latency.best")),
+        _ns("median", attrgetter("latency.median")),
     )
     cpus = sorted({cpu for pair in result.cores for cpu in (pair.first, pair.second)})
     if len(cpus) < _LEAST_SQUARE:
         yield pairs
         return
-    yield Table.of(
+    yield _table(
+        "relations",
         result.relations,
-        (
-            Column("pairs of CPUs with", lambda each: each.relation),
-            Column("pairs", lambda each: each.pairs),
-            _ns("best", lambda each: each.best),
-            _ns("median", lambda each: each.median),
-        ),
-        name="relations",
+        b.Column("pairs of CPUs with", attrgetter("relation")),
+        b.Column("pairs", attrgetter("pairs")),
+        _ns("best", attrgetter("best")),
+        _ns("median", attrgetter("median")),
     )
     if len(cpus) <= _MOST_SQUARE:
         times = {(pair.first, pair.second): pair.latency.best for pair in result.cores}
@@ -259,106 +229,102 @@ def _pairs(result: MemoryResult) -> Iterator[Block]:
         names = [f"CPU {cpu}" for cpu in cpus]
         cells = [[times.get((row, column)) for column in cpus] for row in cpus]
         caption = "Best time of a line from the CPU that wrote it to one that waits for it"
-        yield Table.matrix("", names, cells, "ns", caption=caption, name="between cores")
-    yield Fold(f"{_count(len(result.cores), 'pair')} of CPUs, with medians", (pairs,))
+        yield b.Table.matrix("", names, cells, "ns", caption=caption, name="between cores")
+    yield b.Fold(f"{_count(len(result.cores), 'pair')} of CPUs, with medians", (pairs,))
 
 
-def _cores(result: MemoryResult) -> Iterator[Block]:
+def _cores(result: MemoryResult) -> Iterator[b.Block]:
     if not result.kinds:
         return
-    yield Section("Cores")
-    yield Table.of(
+    yield b.Section("Cores")
+    yield _table(
+        "classes",
         result.kinds,
-        (
-            Column("a core alone", lambda kind: kind.name or "all cores are alike"),
-            Column("CPU", lambda kind: kind.cpu),
-            Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
-            _ns("first cache", lambda kind: kind.first_cache.best),
-            _ns("memory", lambda kind: kind.memory.best),
-            _rate("reads", lambda kind: kind.read.best),
-        ),
-        name="classes",
+        b.Column("a core alone", lambda kind: kind.name or "all cores are alike"),
+        b.Column("CPU", attrgetter("cpu")),
+        b.Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
+        _ns("first cache", attrgetter("first_cache.best")),
+        _ns("memory", attrgetter("memory.best")),
+        _rate("reads", attrgetter("read.best")),
     )
     if not result.siblings:
-        yield Text("No core has several hardware threads, as far as the kernel shows.", Tone.FAINT)
+        yield b.Text(
+            "No core has several hardware threads, as far as the kernel shows.", b.Tone.FAINT
+        )
     if result.shared_cores:
-        yield Table.of(
+        yield _table(
+            "shared cores",
             result.shared_cores,
-            (
-                Column("a core shared by", lambda core: f"CPUs {', '.join(map(str, core.cpus))}"),
-                _rate("one reads", lambda core: core.one_reads.best),
-                _rate("all read", lambda core: core.all_read.best),
-                _ns("first cache, alone", lambda core: core.first_cache_alone.best),
-                _ns("while others read", lambda core: core.first_cache_beside.best),
-            ),
-            name="shared cores",
+            b.Column("a core shared by", lambda core: f"CPUs {', '.join(map(str, core.cpus))}"),
+            _rate("one reads", attrgetter("one_reads.best")),
+            _rate("all read", attrgetter("all_read.best")),
+            _ns("first cache, alone", attrgetter("first_cache_alone.best")),
+            _ns("while others read", attrgetter("first_cache_beside.best")),
         )
 
 
-def _loaded(result: MemoryResult) -> Iterator[Block]:
+def _loaded(result: MemoryResult) -> Iterator[b.Block]:
     if not result.loaded:
         return
-    rows = sorted(result.loaded, key=lambda row: row.bandwidth)
+    rows = sorted(result.loaded, key=attrgetter("bandwidth"))
     rates = tuple(row.bandwidth for row in rows)
     best = tuple(row.latency.best for row in rows)
     medians = tuple(row.latency.median for row in rows)
-    busy = (("others read", tuple(Cell(row.duty, "%") for row in rows)),)
-    yield Section("Latency under load")
-    yield Chart(
+    busy = (("others read", tuple(b.Cell(row.duty, "%") for row in rows)),)
+    yield b.Section("Latency under load")
+    yield b.Chart(
         f"How long a load of CPU {result.cpu} takes over what the others read meanwhile.",
-        Axis("others read", "B/s", zero=True),
-        Axis("latency", "ns", zero=True),
+        b.Axis("others read", "B/s", zero=True),
+        b.Axis("latency", "ns", zero=True),
         (
-            Layer(Kind.LINE, rates, best, "best"),
-            Layer(Kind.DOTS, rates, best, "best", hover=busy),
-            Layer(Kind.DOTS, rates, medians, "median", hover=busy),
+            b.Layer(b.Kind.LINE, rates, best, "best"),
+            b.Layer(b.Kind.DOTS, rates, best, "best", hover=busy),
+            b.Layer(b.Kind.DOTS, rates, medians, "median", hover=busy),
         ),
     )
-    yield Table.of(
+    yield _table(
+        "loaded",
         result.loaded,
-        (
-            Column(
-                "latency while others read",
-                lambda row: f"{_percent(row.duty)} of the time" if row.duty else "never: idle",
-            ),
-            _ns("best", lambda row: row.latency.best),
-            _ns("median", lambda row: row.latency.median),
-            _rate("they read", lambda row: row.bandwidth if row.duty else None),
+        b.Column(
+            "latency while others read",
+            lambda row: f"{_percent(row.duty)} of the time" if row.duty else "never: idle",
         ),
-        name="loaded",
+        _ns("best", attrgetter("latency.best")),
+        _ns("median", attrgetter("latency.median")),
+        _rate("they read", lambda row: row.bandwidth if row.duty else None),
     )
 
 
-def _nodes(result: MemoryResult) -> Iterator[Block]:
+def _nodes(result: MemoryResult) -> Iterator[b.Block]:
     if not result.matrix:
         return
-    yield Section("Between NUMA nodes")
-    yield Text(_placement(result.matrix), Tone.FAINT)
+    yield b.Section("Between NUMA nodes")
+    yield b.Text(_placement(result.matrix), b.Tone.FAINT)
     found = {(pair.cpus, pair.memory): pair for pair in result.matrix}
     sources = list(dict.fromkeys(pair.cpus for pair in result.matrix))
     targets = sorted({pair.memory for pair in result.matrix})
     above, beside = ([f"node {n}" for n in numbers] for numbers in (targets, sources))
     rows = [[found.get((source, target)) for target in targets] for source in sources]
-    latencies = [[None if pair is None else pair.latency.best for pair in row] for row in rows]
-    rates = [[None if pair is None else pair.bandwidth.best for pair in row] for row in rows]
-    for what, cells, unit in (("latency", latencies, "ns"), ("read bandwidth", rates, "B/s")):
+    for what, best, unit in (
+        ("latency", attrgetter("latency.best"), "ns"),
+        ("read bandwidth", attrgetter("bandwidth.best"), "B/s"),
+    ):
+        cells = [[None if pair is None else best(pair) for pair in row] for row in rows]
         caption = f"Best {what} from the CPUs of a node to the memory of another"
         name = f"{what} between nodes"
-        yield Table.matrix("from", above, cells, unit, down=beside, caption=caption, name=name)
+        yield b.Table.matrix("from", above, cells, unit, down=beside, caption=caption, name=name)
     reported = [node for node in result.nodes if node.access is not None]
     if reported:
-        yield Table.of(
+        yield _table(
+            "reported",
             reported,
-            (
-                Column("reported (HMAT) for", lambda node: f"node {node.number}"),
-                Column(
-                    "from",
-                    lambda node: ", ".join(f"node {number}" for number in node.access.initiators),
-                ),
-                Column("read latency", lambda node: node.access.read_latency, "ns"),
-                Column("read bandwidth", lambda node: node.access.read_bandwidth, "B/s"),
+            b.Column("reported (HMAT) for", lambda node: f"node {node.number}"),
+            b.Column(
+                "from",
+                lambda node: ", ".join(f"node {number}" for number in node.access.initiators),
             ),
-            name="reported",
+            b.Column("read latency", attrgetter("access.read_latency"), "ns"),
+            b.Column("read bandwidth", attrgetter("access.read_bandwidth"), "B/s"),
         )
 
 

@@ -6,42 +6,43 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.prediction.result import Law
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Finding,
-    Headline,
-    Kind,
-    Layer,
-    Table,
-    Tone,
-)
+from gnomon.messaging.result import Law
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.prediction.result import Fit
+    from gnomon.messaging.result import Fit
 
 
-def describe(fit: Fit) -> Iterator[Block]:
+def describe(fit: Fit) -> Iterator[b.Block]:
     """Yield what there is to see of a fitted law."""
-    yield Headline(f"ESTIMATED {fit.formula}", tuple(_lines(fit)))
+    yield b.Headline(f"ESTIMATED {fit.formula}", tuple(_lines(fit)))
     if fit.doubt:
-        yield Finding(fit.doubt, Tone.DOUBT)
-    yield Table.of(
+        yield b.Finding(fit.doubt, b.Tone.DOUBT)
+    yield b.Table.of(
         fit.parameters.items(),
         (
-            Column("parameter", lambda each: each[0]),
-            Column("value", lambda each: Cell(each[1].value), digits=5),
-            Column("from", lambda each: each[1].low, digits=5),
-            Column("to (95 %)", lambda each: each[1].high, digits=5),
+            b.Column("parameter", lambda each: each[0]),
+            b.Column("value", lambda each: b.Cell(each[1].value), digits=5),
+            b.Column("from", lambda each: each[1].low, digits=5),
+            b.Column("to (95 %)", lambda each: each[1].high, digits=5),
         ),
         name="parameters",
     )
     if fit.points:
-        yield _points(fit)
+        x = tuple(point.x for point in fit.points)
+        measured, fitted = zip(
+            *((point.measured, point.fitted) for point in fit.points), strict=True
+        )
+        shared = fit.law is Law.SHARING
+        yield b.Chart(
+            "What was measured, and what the law says.",
+            b.Axis("threads" if shared else "nodes", zero=True),
+            b.Axis("throughput" if shared else "misses", zero=True),
+            (
+                b.Layer(b.Kind.DOTS, x, measured, "measured"),
+                b.Layer(b.Kind.LINE if shared else b.Kind.DOTS, x, fitted, "fitted"),
+            ),
+        )
 
 
 def _lines(fit: Fit) -> Iterator[str]:
@@ -55,22 +56,3 @@ def _lines(fit: Fit) -> Iterator[str]:
     if fit.late:
         later = ", ".join(f"{share:.1%} of {nodes}" for nodes, share in fit.late.items())
         yield f"with more nodes, if times are normal: {later}"
-
-
-def _points(fit: Fit) -> Chart:
-    x = tuple(point.x for point in fit.points)
-    shared = fit.law is Law.SHARING
-    return Chart(
-        "What was measured, and what the law says.",
-        Axis("threads" if shared else "nodes", zero=True),
-        Axis("throughput" if shared else "misses", zero=True),
-        (
-            Layer(Kind.DOTS, x, tuple(point.measured for point in fit.points), "measured"),
-            Layer(
-                Kind.LINE if shared else Kind.DOTS,
-                x,
-                tuple(point.fitted for point in fit.points),
-                "fitted",
-            ),
-        ),
-    )

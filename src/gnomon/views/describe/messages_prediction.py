@@ -6,50 +6,35 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Table,
-    Text,
-    Tone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.prediction.result import Predicted, Prediction
-    from gnomon.messaging import Quantity
+    from gnomon.messaging.result import Application, Predicted, Prediction
 
 _GAIN = "times as fast at user level"
 _DRAWN = 24  # mechanisms that can be told apart in a chart
 
 
-def describe(result: Prediction) -> Iterator[Block]:
+def describe(result: Prediction) -> Iterator[b.Block]:
     """Yield what there is to see of a prediction."""
-    yield Headline(f"ESTIMATED {result.sentence}", tuple(_lines(result)))
-    yield Table.of(
+    yield b.Headline(f"ESTIMATED {result.sentence}", tuple(_lines(result)))
+    yield b.Table.of(
         (*result.rows, result.user_level),
         (
-            Column("told by", lambda row: _name(row, result)),
-            Column("cycle", lambda row: _cell(row.cycle, "ns"), interval="95 % interval"),
-            Column("running", lambda row: row.running, "%", bar=True, drop=1),
-            Column("waiting", lambda row: row.waiting, "%", bar=True, drop=1),
-            Column("handler busy", lambda row: row.load, "%", drop=3),
-            Column(_GAIN, lambda row: _gain(row, result), interval="95 %", digits=4),
+            b.Column("told by", lambda row: _name(row, result)),
+            b.Column("cycle", lambda row: b.Cell.of(row.cycle, "ns"), interval="95 % interval"),
+            b.Column("running", lambda row: row.running, "%", bar=True, drop=1),
+            b.Column("waiting", lambda row: row.waiting, "%", bar=True, drop=1),
+            b.Column("handler busy", lambda row: row.load, "%", drop=3),
+            b.Column(_GAIN, lambda row: _gain(row, result), interval="95 %", digits=4),
         ),
         name="ways",
     )
-    yield Text(_about(result))
+    yield b.Text(_about(result.application))
     if result.regime:
-        yield Text(f"costs were measured in regime {result.regime}; cycles are modelled")
+        yield b.Text(f"costs were measured in regime {result.regime}; cycles are modelled")
     if result.rows:
-        yield _speedups(result)
-        yield _slowdowns(result)
+        yield from _charts(result)
 
 
 def _lines(result: Prediction) -> Iterator[str]:
@@ -65,70 +50,55 @@ def _lines(result: Prediction) -> Iterator[str]:
         yield f"a thread would save {units.brief(result.saved, 'ns')} of a run"
 
 
+def _gain(row: Predicted, result: Prediction) -> b.Cell:
+    return b.Cell.of(None if row is result.user_level else row.speedup)
+
+
 def _name(row: Predicted, result: Prediction) -> str:
     """Return the name of a way, and what is special about it."""
     if row is result.user_level:
         return f"{row.mechanism} (modelled)"
-    marks = ["used now"] if row is result.now else []
-    if row.polls:
-        marks.append("keeps a CPU busy")
+    marks = ["used now"] * (row is result.now) + ["keeps a CPU busy"] * row.polls
     return f"{row.mechanism} ({', '.join(marks)})" if marks else row.mechanism
 
 
-def _cell(value: Quantity, unit: str = "") -> Cell:
-    return Cell(value.value, unit, value.low, value.high)
-
-
-def _gain(row: Predicted, result: Prediction) -> Cell:
-    return Cell() if row is result.user_level else _cell(row.speedup)
-
-
-def _about(result: Prediction) -> str:
-    application = result.application
-    threads = "1 thread" if application.threads == 1 else f"{application.threads} threads"
-    received = "by a communicator" if application.communicator else "by each thread for itself"
-    compute, handler = (
-        units.brief(part.value, "ns") for part in (application.compute, application.handler)
-    )
+def _about(what: Application) -> str:
+    compute, handler = (units.brief(part.value, "ns") for part in (what.compute, what.handler))
     return (
-        f"{application.name}: {threads} with {compute} of compute and {handler} of a handler per "
-        f"message, {application.request:,} B there and {application.response:,} B back, received "
-        f"{received}"
+        f"{what.name}: {what.threads} thread{'s' * (what.threads != 1)} with {compute} of compute "
+        f"and {handler} of a handler per message, {what.request:,} B there and {what.response:,} B "
+        f"back, received by {'a communicator' if what.communicator else 'each thread for itself'}"
     )
 
 
-def _speedups(result: Prediction) -> Chart:
+def _charts(result: Prediction) -> Iterator[b.Chart]:
     rows = sorted(result.rows, key=lambda row: -row.speedup.value)[:_DRAWN]
     names = tuple(row.mechanism for row in rows)
-    return Chart(
+    gain = b.Layer(
+        b.Kind.RANGES,
+        tuple(row.speedup.value for row in rows),
+        names,
+        low=tuple(row.speedup.low for row in rows),
+        high=tuple(row.speedup.high for row in rows),
+        tones=tuple(b.Tone.DOUBT if row is result.now else b.Tone.PLAIN for row in rows),
+    )
+    yield b.Chart(
         "How many times as fast user-level notification would be as each mechanism, with 95 % "
         "intervals from those of the inputs.",
-        Axis("times as fast", zero=True),
-        Axis("", names=names),
-        (
-            Layer(
-                Kind.RANGES,
-                tuple(row.speedup.value for row in rows),
-                names,
-                low=tuple(row.speedup.low for row in rows),
-                high=tuple(row.speedup.high for row in rows),
-                tones=tuple(Tone.DOUBT if row is result.now else Tone.PLAIN for row in rows),
-            ),
-        ),
-        marks=(Mark(1.0, "no gain"),),
-        key=((Tone.DOUBT, "used now"),),
+        b.Axis("times as fast", zero=True),
+        b.Axis("", names=names),
+        (gain,),
+        marks=(b.Mark(1.0, "no gain"),),
+        key=((b.Tone.DOUBT, "used now"),),
     )
-
-
-def _slowdowns(result: Prediction) -> Chart:
-    return Chart(
+    yield b.Chart(
         "How many times as long a cycle takes as with user-level notification, over the compute "
         "time per message.",
-        Axis("compute per message", "ns", log=10),
-        Axis("times as long"),
+        b.Axis("compute per message", "ns", log=10),
+        b.Axis("times as long"),
         tuple(
-            Layer(Kind.LINE, curve.compute, curve.slowdown, curve.mechanism)
+            b.Layer(b.Kind.LINE, curve.compute, curve.slowdown, curve.mechanism)
             for curve in result.curves[:_DRAWN]
         ),
-        marks=(Mark(result.application.compute.value, "this application"),),
+        marks=(b.Mark(result.application.compute.value, "this application"),),
     )

@@ -8,61 +8,53 @@ from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.recording.contents import Status
-from gnomon.views.blocks import (
-    Axis,
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Fold,
-    Headline,
-    Kind,
-    Layer,
-    Mark,
-    Table,
-    Text,
-    Value,
-    Zone,
-)
+from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.analysis.phases.result import Choice, Phase, PhaseCount, PhaseSeries, PhasesResult
+    from gnomon.analysis.phases.result import Phase, PhaseCount, PhaseSeries, PhasesResult
 
 _MOST_TOLD = 4  # phases that the first line describes one by one
 
 
-def describe(result: PhasesResult) -> Iterator[Block]:
+def describe(result: PhasesResult) -> Iterator[b.Block]:
     """Yield what there is to see of phases, from the result alone."""
-    yield Headline(_answer(result), tuple(_lines(result)))
+    yield b.Headline(_answer(result), tuple(_lines(result)))
     yield from (_course(result, place) for place in range(len(result.series)))
     yield _phases(result)
-    if any(phase.counts for phase in result.phases):
+    counts = [one for phase in result.phases for one in phase.counts]
+    if counts:
         yield _counts(result)
-        if any(one.status is Status.SCALED for phase in result.phases for one in phase.counts):
-            yield Text("~ was extrapolated from the share of time in which it was counted")
+    if any(one.status is Status.SCALED for one in counts):
+        yield b.Text("~ was extrapolated from the share of time in which it was counted")
     if result.choices:
-        yield Fold(
-            f"{len(result.choices)} ways to divide it were considered", (_choices(result.choices),)
+        columns = (
+            b.Column("phases", lambda each: each.phases),
+            b.Column("shape", lambda each: str(each.shape)),
+            b.Column("BIC", lambda each: each.bic),
+            b.Column("p of the weakest break", lambda each: each.p_value, "p"),
+            b.Column("", lambda each: "chosen" if each.chosen else ""),
         )
+        table = b.Table.of(result.choices, columns, name="choices")
+        yield b.Fold(f"{len(result.choices)} ways to divide it were considered", (table,))
 
 
 def _answer(result: PhasesResult) -> str:
     """Return what the first series does, phase by phase."""
     if not result.phases or not result.series:
         return "no phases"
+
+    def time(value: float) -> str:
+        return units.brief(value, result.time_unit)
+
     name, count = result.series[0].name, len(result.phases)
     *before, last = result.phases
-    end = units.brief(last.end, result.time_unit)
     if not before:
-        return f"one phase of {end}: {name} {_told(result, last)}"
+        return f"one phase of {time(last.end)}: {name} {_told(result, last)}"
     if count > _MOST_TOLD:
-        begins = ", ".join(units.brief(phase.start, result.time_unit) for phase in result.phases)
-        return f"{count} phases of {name} until {end}, from {begins}"
-    told = [
-        f"{_told(result, phase)} until {units.brief(phase.end, result.time_unit)}"
-        for phase in before
-    ]
-    return f"{count} phases: {name} {', '.join(told)}, then {_told(result, last)}"
+        begins = ", ".join(time(phase.start) for phase in result.phases)
+        return f"{count} phases of {name} until {time(last.end)}, from {begins}"
+    told = ", ".join(f"{_told(result, phase)} until {time(phase.end)}" for phase in before)
+    return f"{count} phases: {name} {told}, then {_told(result, last)}"
 
 
 def _told(result: PhasesResult, phase: Phase) -> str:
@@ -90,112 +82,84 @@ def _per_time(result: PhasesResult, unit: str) -> str:
     return _unit(f"{unit}/s") if result.time_unit == "ns" else unit
 
 
-def _course(result: PhasesResult, place: int) -> Chart:
+def _course(result: PhasesResult, place: int) -> b.Chart:
     """Draw a series with its phases and the line fitted in each."""
-    series, unit = result.series[place], result.time_unit
-    ends = (float(series.times[0]), float(series.times[-1])) if series.points else (0.0, 0.0)
-    fits = tuple(
-        Layer(
-            Kind.LINE,
-            (max(phase.start, ends[0]), min(phase.end, ends[1])),
-            (phase.fits[place].first, phase.fits[place].last),
-            "fitted",
-        )
+    series = result.series[place]
+    times, values = tuple(series.times.tolist()), tuple(series.values.tolist())
+    first, last = (times[0], times[-1]) if times else (0.0, 0.0)
+    fits = (
+        ((max(phase.start, first), min(phase.end, last)), phase.fits[place])
         for phase in result.phases
     )
-    return Chart(
+    lines = (b.Layer(b.Kind.LINE, ends, (fit.first, fit.last), "fitted") for ends, fit in fits)
+    return b.Chart(
         f"{series.name} over time, with the line fitted in each phase.",
-        Axis("time", unit),
-        Axis(series.name, _unit(series.unit)),
-        (
-            Layer(Kind.DOTS, tuple(series.times.tolist()), tuple(series.values.tolist()), "read"),
-            *fits,
-        ),
-        marks=tuple(Mark(found.time) for found in result.breaks),
+        b.Axis("time", result.time_unit),
+        b.Axis(series.name, _unit(series.unit)),
+        (b.Layer(b.Kind.DOTS, times, values, "read"), *lines),
+        marks=tuple(b.Mark(found.time) for found in result.breaks),
         zones=tuple(
-            Zone(phase.start, phase.end, f"phase {number}")
+            b.Zone(phase.start, phase.end, f"phase {number}")
             for number, phase in enumerate(result.phases, 1)
         ),
         alone=True,
     )
 
 
-def _phases(result: PhasesResult) -> Table:
-    columns: list[Column] = [
-        Column("phase", lambda row: row[0]),
-        Column("from", partial(_begin, result), interval="begins between"),
-        Column("to", lambda row: row[1].end, result.time_unit, drop=3),
-        Column("duration", lambda row: row[1].duration, result.time_unit),
+def _phases(result: PhasesResult) -> b.Table:
+    unit = result.time_unit
+
+    def begin(row: tuple[int, Phase]) -> b.Cell:
+        found = result.breaks[row[0] - 2] if row[0] > 1 else None
+        ends = (found.low, found.high) if found else (None, None)
+        return b.Cell(row[1].start, unit, *ends)
+
+    columns = [
+        b.Column("phase", lambda row: row[0]),
+        b.Column("from", begin, interval="begins between"),
+        b.Column("to", lambda row: row[1].end, unit, drop=3),
+        b.Column("duration", lambda row: row[1].duration, unit),
     ]
     for place, series in enumerate(result.series):
         columns += _fitted(result, series, place)
-    return Table.of(enumerate(result.phases, 1), columns, name="phases")
+    return b.Table.of(enumerate(result.phases, 1), columns, name="phases")
 
 
-def _begin(result: PhasesResult, row: tuple[int, Phase]) -> Cell:
-    number, phase = row
-    if number == 1:
-        return Cell(phase.start, result.time_unit)
-    found = result.breaks[number - 2]
-    return Cell(phase.start, result.time_unit, found.low, found.high)
-
-
-def _fitted(result: PhasesResult, series: PhaseSeries, place: int) -> Iterator[Column]:
+def _fitted(result: PhasesResult, series: PhaseSeries, place: int) -> Iterator[b.Column]:
     """Yield what a series does in each phase: the mean of a rate, the growth of a level."""
     unit, name = _unit(series.unit), f"{series.name} " if len(result.series) > 1 else ""
-
-    def fitted(row: tuple[int, Phase], what: str) -> Value:
-        fit = row[1].fits[place]
-        found: float = (fit.first + fit.last) / 2 if what == "mean" else getattr(fit, what)
-        return found
-
-    def column(heading: str, what: str, unit: str, drop: int = 0) -> Column:
-        return Column(f"{name}{heading}", partial(fitted, what=what), unit, drop=drop)
-
     if series.is_rate:
-        yield column("mean", "mean", unit)
+        yield b.Column(
+            f"{name}mean",
+            lambda row: (row[1].fits[place].first + row[1].fits[place].last) / 2,
+            unit,
+        )
     else:
-        yield column("growth", "growth", unit)
-        yield column("slope", "slope", _per_time(result, series.unit), drop=2)
+        slope = _per_time(result, series.unit)
+        yield b.Column(f"{name}growth", lambda row: row[1].fits[place].growth, unit)
+        yield b.Column(f"{name}slope", lambda row: row[1].fits[place].slope, slope, drop=2)
     if result.shape != "levels":
-        yield column("at first", "first", unit, drop=6)
-        yield column("at last", "last", unit, drop=6)
+        yield b.Column(f"{name}at first", lambda row: row[1].fits[place].first, unit, drop=6)
+        yield b.Column(f"{name}at last", lambda row: row[1].fits[place].last, unit, drop=6)
 
 
-def _counts(result: PhasesResult) -> Table:
-    columns = [Column("event", lambda row: row[0].event)]
-    for number in range(1, len(result.phases) + 1):
+def _counts(result: PhasesResult) -> b.Table:
+    columns = [b.Column("event", lambda row: row[0].event)]
+    for place in range(len(result.phases)):
         columns += [
-            Column(f"in phase {number}", partial(_value, number - 1), drop=1),
-            Column(f"rate {number}", partial(_rate, number - 1), drop=4),
+            b.Column(f"in phase {place + 1}", partial(_value, place), drop=1),
+            b.Column(f"rate {place + 1}", partial(_rate, place), drop=4),
         ]
     rows = zip(*(phase.counts for phase in result.phases), strict=True)
-    return Table.of(rows, columns, name="counts")
+    return b.Table.of(rows, columns, name="counts")
 
 
-def _value(place: int, row: Sequence[PhaseCount]) -> Cell:
+def _value(place: int, row: Sequence[PhaseCount]) -> b.Cell:
     count = row[place]
-    if count.value is None:
-        return Cell(None, status=str(count.status))
-    value = count.value if count.unit else round(count.value)
-    status = "" if count.status is Status.COUNTED else str(count.status)
-    return Cell(value, count.unit, status=status)
+    whole = count.value is not None and not count.unit
+    value = round(count.value) if count.value is not None and whole else count.value
+    return b.Cell(value, count.unit, status=str(count.status))
 
 
-def _rate(place: int, row: Sequence[PhaseCount]) -> Cell:
-    count = row[place]
-    return Cell(count.rate, _unit(f"{count.unit}/s"))
-
-
-def _choices(choices: Sequence[Choice]) -> Table:
-    return Table.of(
-        choices,
-        (
-            Column("phases", lambda each: each.phases),
-            Column("shape", lambda each: str(each.shape)),
-            Column("BIC", lambda each: each.bic),
-            Column("p of the weakest break", lambda each: each.p_value, "p"),
-            Column("", lambda each: "chosen" if each.chosen else ""),
-        ),
-        name="choices",
-    )
+def _rate(place: int, row: Sequence[PhaseCount]) -> b.Cell:
+    return b.Cell(row[place].rate, _unit(f"{row[place].unit}/s"))

@@ -9,7 +9,7 @@ from gnomon import units
 from gnomon.views.blocks import Chart, Mark
 
 from .layers import LETTER, NARROW, Plot
-from .markup import element, escape, lettering, percent
+from .markup import element, escape, lettering, percent, title
 
 LINE = 15.0  # pixels of a line of labels
 _LEAST, _MOST_LEFT = 26, 190  # pixels beside the area
@@ -23,7 +23,7 @@ _MOST_ROWS = 4  # of labels above the area
 def room_left(plot: Plot) -> float:
     """Return the room that labels of y need beside the area."""
     if plot.y.names:
-        longest = min(max(len(name) for name in plot.y.names), _NAME)
+        longest = min(max(map(len, plot.y.names)), _NAME)
         return min(max(longest * LETTER + 12, _LEAST), _MOST_LEFT)
     longest = max((len(text) for _, text in plot.y.ticks(_ticks_down(plot))), default=0)
     return max(longest * LETTER + 12, _LEAST)
@@ -49,8 +49,13 @@ def down(plot: Plot) -> str:
     return "".join(made)
 
 
-def _level(y: float) -> str:
-    return element("line", class_="grid", x1="0", x2="100%", y1=y, y2=y)
+def _level(y: float, look: str = "grid", body: str = "") -> str:
+    return element("line", body, class_=look, x1="0", x2="100%", y1=y, y2=y)
+
+
+def _upright(plot: Plot, place: float, look: str = "grid", body: str = "") -> str:
+    x, bottom = percent(place), plot.top + plot.height
+    return element("line", body, class_=look, x1=x, x2=x, y1=plot.top, y2=bottom)
 
 
 def _beside(name: str, y: float) -> str:
@@ -59,9 +64,13 @@ def _beside(name: str, y: float) -> str:
         return lettering(name, -8, y + 4, "", "end")
     made = ""
     for most, look in ((_NAME, "wide"), (_SHORT, "narrow")):
-        text = element("title", escape(name)) * (len(name) > most) + escape(_middle(name, most))
+        text = title(name) * (len(name) > most) + escape(_middle(name, most))
         made += element("text", text, class_=look, x=-8, y=y + 4, text_anchor="end")
     return made
+
+
+def _longest_across(plot: Plot) -> int:
+    return min(max(map(len, plot.x.names)), _LONGEST)
 
 
 def room_below(plot: Plot) -> tuple[float, bool]:
@@ -69,44 +78,38 @@ def room_below(plot: Plot) -> tuple[float, bool]:
     label = LINE + 3 if plot.x.label() else 4.0
     if not plot.x.names:
         return 20.0 + label, False
-    longest = min(max(len(name) for name in plot.x.names), _LONGEST)
-    few = len(plot.x.names) <= _FEW
-    turned = longest * LETTER + 6 > (NARROW if few else _WIDE) * plot.x.slot
-    return (longest * LETTER * 0.62 + 16 if turned else 20.0) + label, turned
+    wide = _longest_across(plot) * LETTER
+    room = NARROW if len(plot.x.names) <= _FEW else _WIDE
+    turned = wide + 6 > room * plot.x.slot
+    return (wide * 0.62 + 16 if turned else 20.0) + label, turned
 
 
-def across(plot: Plot, turned: bool, *, fine: bool) -> str:
-    """Return the lines and labels of x; `fine` ones appear when a part of x fills the width."""
-    bottom, made = plot.top + plot.height, []
+def across(plot: Plot, *, fine: bool) -> Iterator[str]:
+    """Yield the lines and labels of x; `fine` ones appear when a part of x fills the width."""
+    bottom = plot.top + plot.height
     ticks = plot.x.ticks(6)
     for place, text in plot.x.ticks(36) if fine else ():
         if (place, text) not in ticks:
-            made.append(lettering(text, percent(100 * place), bottom + 16, "m fine", "middle"))
+            yield lettering(text, percent(place), bottom + 16, "m fine", "middle")
     crowded = sum(len(text) * LETTER + 10 for _, text in ticks) > NARROW
     for number, (place, text) in enumerate(ticks):
-        x, look = percent(100 * place), "m wide" if crowded and number % 2 else "m"
-        made.append(element("line", class_="grid", x1=x, x2=x, y1=plot.top, y2=bottom))
-        made.append(lettering(text, x, bottom + 16, look, "middle"))
-    made += _names_across(plot, bottom, turned=turned)
+        yield _upright(plot, place)
+        look = "m wide" if crowded and number % 2 else "m"
+        yield lettering(text, percent(place), bottom + 16, look, "middle")
+    yield from _names_across(plot, bottom) if plot.x.names else ()
     if not plot.y.names:
-        made.append(element("line", class_="base", x1="0", x2="100%", y1=bottom, y2=bottom))
-    return "".join(made)
+        yield _level(bottom, "base")
 
 
-def _names_across(plot: Plot, bottom: float, *, turned: bool) -> Iterator[str]:
+def _names_across(plot: Plot, bottom: float) -> Iterator[str]:
     """Yield as many names of x as there is room for, and fewer on a narrow screen."""
-    if not plot.x.names:
-        return
-    longest = min(max(len(name) for name in plot.x.names), _LONGEST)
-    wide = LINE if turned else longest * LETTER + 6
+    turned = room_below(plot)[1]
+    wide = LINE if turned else _longest_across(plot) * LETTER + 6
     every = max(1, math.ceil(wide / (_WIDE * plot.x.slot)))
     narrow = every * max(1, math.ceil(wide / (NARROW * plot.x.slot * every)))
     for number in range(0, len(plot.x.names), every):
-        text = _middle(plot.x.names[number], _LONGEST)
-        x, look = (
-            percent(100 * (number + 0.5) * plot.x.slot),
-            "m" if number % narrow == 0 else "m wide",
-        )
+        text, x = _middle(plot.x.names[number], _LONGEST), percent((number + 0.5) * plot.x.slot)
+        look = "m wide" if number % narrow else "m"
         if turned:
             label = lettering(text, 0, 0, look, "end", transform="rotate(-38)")
             yield element("svg", label, x=x, y=bottom + 12, overflow="visible")
@@ -138,7 +141,7 @@ def above(chart: Chart, plot: Plot) -> tuple[str, int, list[str]]:
             continue
         rows[row : row + 1] = [left + 2 * half + 0.02]
         anchor = "start" if place < half else "end" if place > 1 - half else "middle"
-        x = percent(100 * {"start": 0.0, "end": 1.0}.get(anchor, place))
+        x = percent({"start": 0.0, "end": 1.0}.get(anchor, place))
         made.append(lettering(text, x, plot.top - 5 - row * LINE, look, anchor))
     return "".join(made), len(rows), rest
 
@@ -163,30 +166,22 @@ def zones(chart: Chart, plot: Plot) -> Iterator[str]:
         start, end = plot.x.clamped(zone.start), plot.x.clamped(zone.end)
         if start is not None and end is not None:
             yield element(
-                "rect",
-                element("title", escape(zone.label)),
-                class_=f"zone z{number % 2}",
-                x=percent(100 * start),
-                width=percent(100 * max(end - start, 0)),
-                y=plot.top,
-                height=plot.height,
-            )
+                "rect", title(zone.label), class_=f"zone z{number % 2}", x=percent(start),
+                width=percent(max(end - start, 0)), y=plot.top, height=plot.height,
+            )  # fmt: skip
 
 
 def marks(chart: Chart, plot: Plot) -> Iterator[str]:
     """Yield the lines across the chart; those along y have their labels with them."""
     named: set[str] = set()
-    bottom = plot.top + plot.height
     for mark in chart.marks:
-        style = "mark dotted" if mark.reported else "mark"
-        name = element("title", escape(_mark_text(mark, plot)))
+        look, name = "mark dotted" if mark.reported else "mark", title(_mark_text(mark, plot))
         if mark.axis == "x":
-            place = plot.across(mark.at)
+            place = plot.x.inside(mark.at)
             if place is not None:
-                x = percent(place)
-                yield element("line", name, class_=style, x1=x, x2=x, y1=plot.top, y2=bottom)
+                yield _upright(plot, place, look, name)
         elif (y := plot.down(mark.at)) is not None:
-            yield element("line", name, class_=style, x1="0", x2="100%", y1=y, y2=y)
+            yield _level(y, look, name)
             if mark.label and mark.label not in named:
                 named.add(mark.label)
                 yield lettering(mark.label, "100%", y - 5, "label", "end", dx=-4)

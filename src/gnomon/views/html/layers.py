@@ -8,15 +8,18 @@ that is 1,000 wide; their strokes are not.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gnomon import units
-from gnomon.views.blocks import Kind, Layer, Tone, Value
+from gnomon.views.axes import Scale
+from gnomon.views.blocks import Kind, Layer, Value, missing
+from gnomon.views.shared import said
 
 from . import thin
-from .axes import Scale
-from .markup import element, escape, lettering, missing, percent, plain, said, word
+from .markup import classes, element, lettering, percent, plain
+from .markup import title as hover
 
 WIDE = 1000  # of a stretched path
 MOST_TITLED = 400  # points of a chart that have a text of their own on hover
@@ -25,20 +28,6 @@ LETTER = 7.0  # pixels of a character at the size of labels, on average
 NARROW = 330.0  # pixels of the area on a telephone: labels must fit there as well
 _MANY_CELLS = 2000  # of a heat map: from here on they have no texts on hover
 _BESIDE = 6  # points whose texts stand beside rather than above them
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a series is told from others: by colour, then by hollow points and broken lines."""
-
-    colour: str = "s1"
-    hollow: bool = False
-    dash: str = ""
-
-    @property
-    def classes(self) -> str:
-        """The classes of its group."""
-        return " ".join(filter(None, (self.colour, "hollow" * self.hollow, self.dash)))
 
 
 @dataclass(slots=True)
@@ -56,15 +45,15 @@ class Plot:
     thinned: int = 0  # points that others stand for
     shorter: int = 0  # arrows that are shorter than all that are drawn
 
-    def across(self, value: Value) -> float | None:
-        """Return a place along x in per cent."""
-        place = self.x.inside(value)
-        return None if place is None else 100 * place
-
     def down(self, value: Value) -> float | None:
         """Return a place along y in pixels; names go from top to bottom, numbers upwards."""
         place = self.y.inside(value)
         return None if place is None else self.pixel(place)
+
+    def point(self, x: Value, y: Value) -> tuple[float, float] | None:
+        """Return the share of the width and the pixel of a point inside the limits."""
+        across, down = self.x.inside(x), self.down(y)
+        return None if across is None or down is None else (across, down)
 
     def pixel(self, place: float) -> float:
         """Return the pixel of a share of y."""
@@ -76,14 +65,12 @@ class Plot:
         return self.height * self.y.slot
 
 
-def drawn(plot: Plot, layer: Layer, look: Look, place: tuple[int, int]) -> str:
+def drawn(plot: Plot, layer: Layer, look: str, place: tuple[int, int]) -> str:
     """Return a layer; `place` is which of how many layers of bars stand beside each other."""
-    if layer.kind is Kind.BARS:
-        body = "".join(_bars(plot, layer, place))
-    else:
-        body = "".join(_DRAWN[layer.kind](plot, layer))
-    series = layer.name or None
-    return element("g", body, class_=f"{layer.kind} {look.classes}", data_series=series)
+    made = _bars(plot, layer, place) if layer.kind is Kind.BARS else _DRAWN[layer.kind](plot, layer)
+    return element(
+        "g", "".join(made), class_=f"{layer.kind} {look}", data_series=layer.name or None
+    )
 
 
 def title(layer: Layer, plot: Plot, i: int) -> str:
@@ -107,31 +94,32 @@ def title(layer: Layer, plot: Plot, i: int) -> str:
 
 
 def _titled(plot: Plot, layer: Layer, i: int) -> str:
-    return element("title", escape(title(layer, plot, i))) if plot.titled else ""
+    return hover(title(layer, plot, i)) if plot.titled else ""
 
 
-def _tone(layer: Layer, i: int) -> str | None:
-    tone = layer.tones[i] if i < len(layer.tones) else Tone.PLAIN
-    return word(tone) or None
+def _tone(layer: Layer, i: int) -> str:
+    return layer.tones[i].value if i < len(layer.tones) else ""
+
+
+def _text(layer: Layer, i: int) -> str:
+    return layer.texts[i] if i < len(layer.texts) else ""
 
 
 def path(steps: str, plot: Plot, class_: str, style: str | None = None) -> str:
     """Return a path that is stretched over the width of the chart."""
-    high = plot.top + plot.height
+    high = plain(plot.top + plot.height)
     inner = element("path", class_=class_, d=steps, style=style)
     return (
-        f'<svg class="stretch" viewBox="0 0 {WIDE} {plain(high)}" preserveAspectRatio="none" '
-        f'width="100%" height="{plain(high)}">{inner}</svg>'
+        f'<svg class="stretch" viewBox="0 0 {WIDE} {high}" preserveAspectRatio="none" '
+        f'width="100%" height="{high}">{inner}</svg>'
     )
 
 
 def _line(plot: Plot, layer: Layer) -> Iterator[str]:
-    xs = [plot.x.at(v) for v in layer.x]
-    ys = [plot.y.at(v) for v in layer.y]
+    xs, ys = [*map(plot.x.at, layer.x)], [*map(plot.y.at, layer.y)]
     kept = thin.course(xs, ys)
     plot.thinned += len(xs) - len(kept)
-    steps, pen = [], "M"
-    before = 0.0
+    steps, pen, before = [], "M", ""
     for i in kept:
         x, y = xs[i], ys[i]
         if x is None or y is None:
@@ -139,9 +127,9 @@ def _line(plot: Plot, layer: Layer) -> Iterator[str]:
             continue
         across, down = plain(WIDE * x), plain(plot.pixel(y))
         if layer.kind is Kind.STEPS and pen == "L":
-            steps.append(f"L{across} {plain(before)}")
+            steps.append(f"L{across} {before}")
         steps.append(f"{pen}{across} {down}")
-        before, pen = plot.pixel(y), "L"
+        before, pen = down, "L"
     if steps:
         yield path("".join(steps), plot, "line")
     if plot.titled and not plot.bare and len(kept) <= 100 and layer.kind is Kind.LINE:
@@ -149,14 +137,11 @@ def _line(plot: Plot, layer: Layer) -> Iterator[str]:
 
 
 def _dots(plot: Plot, layer: Layer) -> Iterator[str]:
-    xs = [plot.x.inside(v) for v in layer.x]
-    ys = [plot.y.inside(v) for v in layer.y]
+    xs, ys = [*map(plot.x.inside, layer.x)], [*map(plot.y.inside, layer.y)]
+    known = sum(not missing(x) and not missing(y) for x, y in zip(layer.x, layer.y, strict=True))
     there = sum(x is not None and y is not None for x, y in zip(xs, ys, strict=True))
-    plot.left_out += (
-        sum(not missing(x) and not missing(y) for x, y in zip(layer.x, layer.y, strict=True))
-        - there
-    )
     kept = thin.dots(xs, ys)
+    plot.left_out += known - there
     plot.thinned += there - len(kept)
     if plot.titled:
         yield from _points(plot, layer, kept, DOT)
@@ -166,105 +151,98 @@ def _dots(plot: Plot, layer: Layer) -> Iterator[str]:
         x, y = xs[i], ys[i]
         if x is not None and y is not None:
             at = f"M{plain(WIDE * x)} {plain(plot.pixel(y))}h0"
-            tones.setdefault(_tone(layer, i) or "", []).append(at)
+            tones.setdefault(_tone(layer, i), []).append(at)
     for tone, steps in tones.items():
         yield path("".join(steps), plot, f"many {tone}".strip())
 
 
 def _points(plot: Plot, layer: Layer, kept: Sequence[int], size: float) -> Iterator[str]:
-    places = [(layer.x[i], layer.y[i]) for i in kept]
-    lifted = piled(plot, places) if layer.kind is Kind.DOTS else {}
-    longest = max((len(layer.texts[i]) for i in kept if layer.texts), default=0)
+    lifted = piled(plot, layer, kept) if layer.kind is Kind.DOTS else {}
+    longest = max((len(_text(layer, i)) for i in kept), default=0)
     crowded = len(kept) * (longest * LETTER + 6) > NARROW
     for number, i in enumerate(kept):
-        x, y = plot.across(layer.x[i]), plot.down(layer.y[i])
-        if x is None or y is None:
+        place = plot.point(layer.x[i], layer.y[i])
+        if place is None:
             continue
-        y -= lifted.get(number, 0.0)
-        inner, tone = _titled(plot, layer, i), _tone(layer, i)
-        yield element("circle", inner, class_=tone, cx=percent(x), cy=y, r=size)
-        if layer.texts and layer.texts[i]:
-            if len(kept) > _BESIDE and not plot.y.names:
-                look = "label wide" if crowded and number % 2 and not tone else "label"
-                yield lettering(layer.texts[i], percent(x), y - size - 5, look, "middle")
-            else:
-                yield beside(x, y, layer.texts[i], size)
+        x, y = place[0], place[1] - 9.5 * lifted.get(i, 0)
+        text, tone = _text(layer, i), _tone(layer, i) or None
+        yield element("circle", _titled(plot, layer, i), class_=tone, cx=percent(x), cy=y, r=size)
+        if text and len(kept) > _BESIDE and not plot.y.names:
+            look = "label wide" if crowded and number % 2 and not tone else "label"
+            yield lettering(text, percent(x), y - size - 5, look, "middle")
+        elif text:
+            yield _beside(x, y, text, size)
 
 
-def beside(x: float, y: float, text: str, size: float = DOT) -> str:
+def _beside(x: float, y: float, text: str, size: float = DOT) -> str:
     """Return a text beside a point, on the side where there is room."""
-    left = x > 70
+    left = x > 0.7
     aside = -size - 4 if left else size + 4
     return lettering(text, percent(x), y + 4, "label", "end" if left else None, dx=aside)
 
 
-def piled(plot: Plot, points: Sequence[tuple[Value, Value]]) -> dict[int, float]:
-    """Return how far to lift dots in the row of a name, so that none hides another."""
-    if not plot.y.names or len(points) > MOST_TITLED:
+def piled(plot: Plot, layer: Layer, kept: Sequence[int]) -> dict[int, int]:
+    """Return on how many others each dot in the row of a name stands, so that none is hidden."""
+    if not plot.y.names or len(kept) > MOST_TITLED:
         return {}
-    lifted: dict[int, float] = {}
-    columns: dict[tuple[Value, int], int] = {}
-    for i in sorted(range(len(points)), key=lambda i: plot.x.at(points[i][0]) or 0.0):
-        x = plot.x.at(points[i][0])
-        if x is not None:
-            column = points[i][1], round(x * 90)
-            lifted[i] = 9.5 * columns.get(column, 0)
-            columns[column] = columns.get(column, 0) + 1
-    return lifted
+    columns: Counter[tuple[Value, int]] = Counter()
+    found = {}
+    places = [(x, i) for i in kept if (x := plot.x.at(layer.x[i])) is not None]
+    for x, i in sorted(places):
+        column = layer.y[i], round(x * 90)
+        found[i] = columns[column]
+        columns[column] += 1
+    return found
 
 
 def _band(plot: Plot, layer: Layer) -> Iterator[str]:
     there = [
         (x, plot.pixel(low), plot.pixel(high))
-        for x, low, high in (
-            (plot.x.at(v), plot.y.at(a), plot.y.at(b))
-            for v, a, b in zip(layer.x, layer.low, layer.high, strict=True)
-        )
-        if x is not None and low is not None and high is not None
+        for v, a, b in zip(layer.x, layer.low, layer.high, strict=True)
+        if (x := plot.x.at(v)) is not None
+        and (low := plot.y.at(a)) is not None
+        and (high := plot.y.at(b)) is not None
     ]
-    if not there:
-        return
-    xs = [x for x, _, __ in there]
-    kept = {*thin.course(xs, [a for _, a, __ in there]), *thin.course(xs, [b for *_, b in there])}
-    some = [there[i] for i in sorted(kept)]
-    out = "L".join(f"{plain(WIDE * x)} {plain(high)}" for x, _, high in some)
-    back = "L".join(f"{plain(WIDE * x)} {plain(low)}" for x, low, _ in reversed(some))
-    yield path(f"M{out}L{back}Z", plot, "fill")
+    if there:
+        xs, lows, highs = zip(*there, strict=True)
+        some = [there[i] for i in sorted({*thin.course(xs, lows), *thin.course(xs, highs)})]
+        out = "L".join(f"{plain(WIDE * x)} {plain(high)}" for x, _, high in some)
+        back = "L".join(f"{plain(WIDE * x)} {plain(low)}" for x, low, _ in reversed(some))
+        yield path(f"M{out}L{back}Z", plot, "fill")
 
 
 def _ranges(plot: Plot, layer: Layer) -> Iterator[str]:
     level = bool(plot.y.names)
-    along = plot.x if level else plot.y
+    along, over = (plot.x, plot.y) if level else (plot.y, plot.x)
     for i, (x, y) in enumerate(zip(layer.x, layer.y, strict=True)):
-        low = along.clamped(layer.low[i] if layer.low else None)
-        high = along.clamped(layer.high[i] if layer.high else None)
-        across, down = plot.across(x), plot.down(y)
-        tone = _tone(layer, i)
-        line = ""
-        if level and down is not None and low is not None and high is not None:
-            line = element(
-                "line", class_="range", x1=percent(100 * low), x2=percent(100 * high),
-                y1=down, y2=down,
-            )  # fmt: skip
-        elif not level and across is not None and low is not None and high is not None:
-            line = element(
-                "line", class_="range", x1=percent(across), x2=percent(across),
-                y1=plot.pixel(low), y2=plot.pixel(high),
-            )  # fmt: skip
-        middle = ""
-        if across is not None and down is not None:
-            middle = element("circle", cx=percent(across), cy=down, r=5.0)
-        if line or middle:
-            yield element("g", _titled(plot, layer, i) + line + middle, class_=tone)
-            if layer.texts and layer.texts[i] and across is not None and down is not None:
-                end = 100 * high if level and high is not None and across <= 70 else across
-                yield beside(end, down, layer.texts[i], 5.0)
+        low, high = (along.clamped(v[i] if v else None) for v in (layer.low, layer.high))
+        slot, middle = over.inside(y if level else x), plot.point(x, y)
+        made = ""
+        if slot is not None and low is not None and high is not None:
+            (x1, y1), (x2, y2) = (
+                ((low, slot), (high, slot)) if level else ((slot, low), (slot, high))
+            )
+            made = _stroke("range", (x1, plot.pixel(y1)), (x2, plot.pixel(y2)))
+        if middle is not None:
+            made += element("circle", cx=percent(middle[0]), cy=middle[1], r=5.0)
+        if made:
+            yield element("g", _titled(plot, layer, i) + made, class_=_tone(layer, i) or None)
+        if middle is not None and (text := _text(layer, i)):
+            end = high if level and high is not None and middle[0] <= 0.7 else middle[0]
+            yield _beside(end, middle[1], text, 5.0)
+
+
+def _stroke(
+    look: str, start: tuple[float, float], end: tuple[float, float], body: str = "", **more: str
+) -> str:
+    """Return a line between two places, each a share of the width and a pixel."""
+    (x1, y1), (x2, y2) = start, end
+    return element("line", body, class_=look, x1=percent(x1), y1=y1, x2=percent(x2), y2=y2, **more)
 
 
 def _spans(plot: Plot, layer: Layer) -> Iterator[str]:
-    rows = [plot.y.inside(v) for v in layer.y]
-    lows = [plot.x.clamped(v) for v in layer.low]
-    highs = [plot.x.clamped(v) for v in layer.high]
+    rows = [*map(plot.y.inside, layer.y)]
+    lows, highs = [*map(plot.x.clamped, layer.low)], [*map(plot.x.clamped, layer.high)]
     high = min(18.0, plot.row * 0.7) if plot.y.names else 14.0
     kept = thin.stretches(rows, lows, highs)
     plot.thinned += len(rows) - len(kept)
@@ -272,86 +250,64 @@ def _spans(plot: Plot, layer: Layer) -> Iterator[str]:
         row, low, end = rows[i], lows[i], highs[i]
         if row is None or low is None or end is None:
             continue
-        text = layer.texts[i] if layer.texts else ""
-        wide = 100 * abs(end - low)
+        wide = abs(end - low)
         body = _titled(plot, layer, i) + '<rect width="100%" height="100%"/>'
-        if text and wide > 2:
+        if (text := _text(layer, i)) and wide > 0.02:
             body += lettering(text, 3, high / 2 + 4, "")
         yield element(
-            "svg", body, class_=f"span {_tone(layer, i) or ''}".strip(),
-            x=percent(100 * min(low, end)), y=plot.pixel(row) - high / 2,
-            width=percent(max(wide, 0.1)), height=high,
+            "svg", body, class_=classes("span", _tone(layer, i)), x=percent(min(low, end)),
+            y=plot.pixel(row) - high / 2, width=percent(max(wide, 0.001)), height=high,
         )  # fmt: skip
 
 
 def _arrows(plot: Plot, layer: Layer) -> Iterator[str]:
     kept = list(range(len(layer.x)))
     if len(kept) > thin.COLUMNS:  # the longest are those that a reader looks for
-        reach = [
-            abs((plot.x.at(a) or 0) - (plot.x.at(b) or 0))
-            for a, b in zip(layer.x, layer.low, strict=True)
-        ]
+        ends = zip(map(plot.x.at, layer.x), map(plot.x.at, layer.low), strict=True)
+        reach = [abs((a or 0) - (b or 0)) for a, b in ends]
         kept = sorted(sorted(kept, key=lambda i: -reach[i])[: thin.COLUMNS])
         plot.shorter += len(layer.x) - len(kept)
     for i in kept:
-        x, y = plot.across(layer.x[i]), plot.down(layer.y[i])
-        to, at = plot.across(layer.low[i]), plot.down(layer.high[i])
-        if x is None or y is None or to is None or at is None:
+        start = plot.point(layer.x[i], layer.y[i])
+        end = plot.point(layer.low[i], layer.high[i])
+        if start is None or end is None:
             plot.left_out += 1
             continue
-        yield element(
-            "line",
-            _titled(plot, layer, i),
-            class_=f"arrow {_tone(layer, i) or ''}".strip(),
-            x1=percent(x),
-            y1=y,
-            x2=percent(to),
-            y2=at,
-            marker_end="url(#gnomon-arrow)",
-        )
-        if layer.texts and layer.texts[i]:
-            yield beside(to, at - 8, layer.texts[i], 1)
+        look = classes("arrow", _tone(layer, i)) or ""
+        head = "url(#gnomon-arrow)"
+        yield _stroke(look, start, end, _titled(plot, layer, i), marker_end=head)
+        if text := _text(layer, i):
+            yield _beside(end[0], end[1] - 8, text, 1)
 
 
 def _heat(plot: Plot, layer: Layer) -> Iterator[str]:
-    wide, high = 100 * _cell(plot.x, layer.x), plot.height * _cell(plot.y, layer.y)
+    wide = plot.x.slot or _gap(plot.x, layer.x) or 0.02
+    high = plot.height * (plot.y.slot or _gap(plot.y, layer.y) or 0.02)
     shades: dict[int, list[str]] = {}
     many = len(layer.x) > _MANY_CELLS
     for i, (x, y) in enumerate(zip(layer.x, layer.y, strict=True)):
-        across, down = plot.across(x), plot.down(y)
-        if across is None or down is None:
+        place = plot.point(x, y)
+        if place is None:
             plot.left_out += 1
             continue
         shade = layer.shades[i] if i < len(layer.shades) else None
+        left, top = place[0] - wide / 2, place[1] - high / 2
+        strength = 0 if shade is None or missing(shade) else round(100 * min(max(shade, 0.0), 1.0))
         if shade is None or missing(shade):  # never an empty or a pale cell
             if not many:
-                name = element("title", escape(title(layer, plot, i) + ", no reading"))
-                yield element("g", name + lettering("–", percent(across), down + 4, "m", "middle"))
-            continue
-        strength = round(100 * min(max(shade, 0.0), 1.0))
-        left, top = across - wide / 2, down - high / 2
-        if many:
-            size = (
-                f"{plain(WIDE * left / 100)} {plain(top)}h{plain(WIDE * wide / 100)}v{plain(high)}"
-            )
-            shades.setdefault(strength // 5 * 5, []).append(f"M{size}h{plain(-WIDE * wide / 100)}z")
-            continue
-        yield element(
-            "rect",
-            _titled(plot, layer, i),
-            style=f"--h:{strength}%",
-            x=percent(left),
-            y=top,
-            width=percent(wide),
-            height=high,
-        )
+                dash = lettering("–", percent(place[0]), place[1] + 4, "m", "middle")
+                yield element("g", hover(f"{title(layer, plot, i)}, no reading") + dash)
+        elif many:
+            across = plain(WIDE * wide)
+            step = f"M{plain(WIDE * left)} {plain(top)}h{across}v{plain(high)}h-{across}z"
+            shades.setdefault(strength // 5 * 5, []).append(step)
+        else:
+            yield element(
+                "rect", _titled(plot, layer, i), style=f"--h:{strength}%", x=percent(left), y=top,
+                width=percent(wide), height=high,
+            )  # fmt: skip
     for strength, steps in sorted(shades.items()):
         yield path("".join(steps), plot, f"cells h{strength}", f"--h:{strength}%")
-
-
-def _cell(scale: Scale, values: Sequence[Value]) -> float:
-    """Return the share of an axis that a cell of a heat map has."""
-    return scale.slot or _gap(scale, values) or 0.02
 
 
 # ---- bars -----------------------------------------------------------------------------------
@@ -360,13 +316,12 @@ def _cell(scale: Scale, values: Sequence[Value]) -> float:
 def _bars(plot: Plot, layer: Layer, place: tuple[int, int]) -> Iterator[str]:
     level = bool(plot.y.names) and not plot.x.names
     values, slots = (layer.x, layer.y) if level else (layer.y, layer.x)
-    along = plot.x if level else plot.y
-    width = _slot_width(plot, slots, level=level)
-    shown: Sequence[int] = range(len(values))
-    if len(values) > thin.COLUMNS:
-        size = -(-len(values) // thin.COLUMNS)
-        shown = [max(piece, key=lambda i: _size(values[i])) for piece in _pieces(len(values), size)]
-        plot.thinned += len(values) - len(shown)
+    along, over = (plot.x, plot.y) if level else (plot.y, plot.x)
+    width = 0.72 * over.slot if over.names else 0.8 * (_gap(over, slots) or 0.1)
+    size = -(-len(values) // thin.COLUMNS)  # of the pieces of which the greatest bar is drawn
+    pieces = (range(i, min(i + size, len(values))) for i in range(0, len(values), size or 1))
+    shown = [max(piece, key=lambda i: _size(values[i])) for piece in pieces]
+    plot.thinned += len(values) - len(shown)
     for i in shown:
         value = values[i]
         if not isinstance(value, (int, float)) or missing(value):
@@ -376,23 +331,19 @@ def _bars(plot: Plot, layer: Layer, place: tuple[int, int]) -> Iterator[str]:
             key = layer.stack, slots[i], value < 0
             begin = plot.stacks.get(key, layer.base)
             plot.stacks[key] = value = begin + value
-        start, end = along.clamped(begin), along.clamped(value)
-        start = 0.0 if start is None else start  # a bar on a logarithmic axis has no zero
-        if end is None:
-            continue
+        reach = along.clamped(begin) or 0.0, along.clamped(value) or 0.0
+        left: float | None
+        right: float | None
         if layer.low and not level:
             left, right = plot.x.clamped(layer.low[i]), plot.x.clamped(layer.high[i])
-            if left is None or right is None:
-                continue
-        else:
-            scale = plot.y if level else plot.x
-            middle = scale.at(slots[i])
-            if middle is None:
-                plot.left_out += 1
-                continue
+        elif (middle := over.at(slots[i])) is not None:
             left = middle - width / 2 + place[0] * width / place[1]
             right = left + width / place[1]
-        yield _bar(plot, layer, i, (left, right), (start, end), level=level)
+        else:
+            plot.left_out += 1
+            continue
+        if left is not None and right is not None:
+            yield _bar(plot, layer, i, (left, right), reach, level=level)
 
 
 def _bar(
@@ -404,43 +355,34 @@ def _bar(
     *,
     level: bool,
 ) -> str:
-    inner, tone, text = _titled(plot, layer, i), _tone(layer, i), layer.texts[i : i + 1]
-    along = plot.x if level else plot.y
     if level:
-        x, wide = 100 * min(reach), 100 * abs(reach[1] - reach[0])
+        x, wide = min(reach), abs(reach[1] - reach[0])
         y, high = plot.pixel(slot[0]), max((slot[1] - slot[0]) * plot.height - 1, 1.0)
-        end = 100 * reach[1], y + high / 2
+        end = reach[1], y + high / 2
     else:
-        x, wide = 100 * slot[0], 100 * (slot[1] - slot[0])
-        y = min(plot.pixel(reach[0]), plot.pixel(reach[1]))
-        high = max(abs(plot.pixel(reach[0]) - plot.pixel(reach[1])), 0.5)
+        x, wide = slot[0], slot[1] - slot[0]
+        y, bottom = sorted(map(plot.pixel, reach))
+        high = max(bottom - y, 0.5)
         end = x + wide / 2, plot.pixel(reach[1])
-    if along.log:  # the length of a bar would mean nothing
+    inner, tone = _titled(plot, layer, i), _tone(layer, i) or None
+    if (plot.x if level else plot.y).log:  # the length of a bar would mean nothing
         mark = element("circle", inner, class_=tone, cx=percent(end[0]), cy=end[1], r=DOT)
     else:
         mark = element(
             "rect", inner, class_=tone, x=percent(x), y=y, width=percent(wide), height=high
         )
-    if not text or not text[0]:
-        return mark
-    if level:
-        return mark + lettering(text[0], percent(x + wide), y + high / 2 + 4, "label", dx=6)
-    return mark + lettering(text[0], percent(end[0]), y - 5, "label", "middle")
-
-
-def _slot_width(plot: Plot, slots: Sequence[Value], *, level: bool) -> float:
-    scale = plot.y if level else plot.x
-    return 0.72 * scale.slot if scale.names else 0.8 * (_gap(scale, slots) or 0.1)
+    text = _text(layer, i)
+    if text and level:
+        mark += lettering(text, percent(x + wide), end[1] + 4, "label", dx=6)
+    elif text:
+        mark += lettering(text, percent(end[0]), y - 5, "label", "middle")
+    return mark
 
 
 def _gap(scale: Scale, values: Sequence[Value]) -> float:
     """Return the least distance of two values; 0 where there are no two."""
     places = sorted({place for place in map(scale.at, values) if place is not None})
     return min((b - a for a, b in itertools.pairwise(places)), default=0.0)
-
-
-def _pieces(count: int, size: int) -> Iterator[range]:
-    return (range(i, min(i + size, count)) for i in range(0, count, size))
 
 
 def _size(value: Value) -> float:

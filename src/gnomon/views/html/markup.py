@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 
-from gnomon import units
-from gnomon.views.blocks import Cell, Tone, Value
+from gnomon.views.blocks import SIGNS, Tone
 
 THIN = "\u202f"  # a narrow space that no line is broken at: between a number and its unit
 # Control characters, marks that turn the direction of writing, and halves of surrogate pairs.
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
-_COUNTED = ("", "counted")
 _CODE = re.compile(r"`([^`]+)`")
-_TEXTS = {Tone.GOOD: "good", Tone.BAD: "bad", Tone.DOUBT: "doubt", Tone.FAINT: "faint"}
-SIGNS = {Tone.GOOD: "✓", Tone.BAD: "✗", Tone.DOUBT: "!"}
+_UNITS = re.compile(r"(?<=\d) (?=(?:[mµn]?s|min|[KMGT]i?B(?:/s)?|B|B/s|[kMGT]|%)(?:\W|$))")
 
 
 def escape(text: str) -> str:
@@ -25,9 +21,14 @@ def escape(text: str) -> str:
     return html.escape(_HARMFUL.sub(lambda found: f"\\x{ord(found[0]):02x}", text))
 
 
+def words(text: str) -> str:
+    """Return an escaped text whose numbers stay on one line with their units."""
+    return escape(_UNITS.sub(THIN, text))
+
+
 def prose(text: str) -> str:
-    """Return a text in which what stands between backticks is something to type."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
+    """Return words in which what stands between backticks is something to type."""
+    return _CODE.sub(r"<code>\1</code>", words(text))
 
 
 def element(name: str, body: str = "", /, **attributes: str | float | bool | None) -> str:
@@ -49,13 +50,13 @@ def plain(number: float) -> str:
     return text.rstrip("0").rstrip(".") if text != "-0.00" else "0"
 
 
-def percent(number: float) -> str:
-    """Return a share of the width of a drawing, given in per cent."""
-    return f"{plain(number)}%"
+def percent(share: float) -> str:
+    """Return a share of the width of a drawing as an attribute has it."""
+    return f"{plain(100 * share)}%"
 
 
 def lettering(
-    words: str,
+    text: str,
     x: float | str,
     y: float,
     look: str = "m",
@@ -63,45 +64,24 @@ def lettering(
     **more: str | float | None,
 ) -> str:
     """Return a text of a drawing; `look` is its class, `m` for what is muted."""
-    return element(
-        "text", escape(glued(words)), class_=look or None, x=x, y=y, text_anchor=anchor, **more
-    )
+    return element("text", words(text), class_=look or None, x=x, y=y, text_anchor=anchor, **more)
 
 
-def word(tone: Tone) -> str:
-    """Return the class of a tone; empty for a plain one."""
-    return _TEXTS.get(tone, "")
+def title(text: str) -> str:
+    """Return what a browser shows under the pointer."""
+    return element("title", escape(text)) if text else ""
 
 
-def said(value: Cell | Value, unit: str = "") -> str:
-    """Return a value as text with its unit and what is known of it, not yet escaped."""
-    cell = value if isinstance(value, Cell) else Cell(value, unit)
-    if missing(cell.value):
-        return reason(cell)
-    if isinstance(cell.value, str) or cell.value is None:
-        return str(cell.value)
-    if cell.within:
-        return approximate(cell) + units.with_interval(cell.value, *cell.within, cell.unit)
-    return approximate(cell) + units.number(cell.value, cell.unit)
+def fold(brief: str, body: str) -> str:
+    """Return what is folded away below a line."""
+    return f"<details><summary>{words(brief)}</summary>{body}</details>"
 
 
-def approximate(cell: Cell) -> str:
-    """Return the sign of what was not simply counted."""
-    return "~" + THIN if cell.status not in _COUNTED else ""
+def classes(*found: str) -> str | None:
+    """Return classes as an attribute has them; None for none."""
+    return " ".join(filter(None, found)) or None
 
 
-def reason(cell: Cell) -> str:
-    """Return why there is no value, or a dash."""
-    return units.MISSING if cell.status in _COUNTED else cell.status
-
-
-def missing(value: Value) -> bool:
-    """Whether there is no value: none, or not a number."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def glued(text: str) -> str:
-    """Return a text whose numbers stay on one line with their units."""
-    return re.sub(
-        r"(?<=\d) (?=(?:[mµn]?s|min|[KMGT]i?B(?:/s)?|B|B/s|[kMGT]|%)(?:\W|$))", THIN, text
-    )
+def sign(tone: Tone, look: str = "sign") -> str:
+    """Return the sign of a tone, or nothing where it has none."""
+    return f'<span class="{look}">{SIGNS[tone]}</span>' if tone in SIGNS else ""

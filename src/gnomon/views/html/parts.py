@@ -8,34 +8,22 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from gnomon.views.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Composition,
-    Facts,
-    Finding,
-    Fold,
-    Graph,
-    Headline,
-    Picture,
-    Section,
-    Table,
-    Text,
-    Tone,
-    Value,
-)  # fmt: skip
+from gnomon.views import blocks as b
+from gnomon.views.blocks import SIGNS, Cell, Tone
+from gnomon.views.shared import said
 
 from .charts import figure
 from .composition import composition
 from .graph import graph
-from .markup import SIGNS, element, escape, glued, prose, said, word
+from .markup import classes, element, escape, fold, prose, sign, words
 from .tables import MOST, table
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"'(~<≥])")
 _COMMAND = re.compile(
     r"^(?:\$ )?((?:gnomon|sudo|pip|apt|sysctl|echo|modprobe|perf) .+)$", re.DOTALL
 )
+_QUOTED = re.compile(r"(.*?):?\s*`([^`]+)`[.\s]*", re.DOTALL)
+_PROLOGUE = re.compile(r"^\s*(?:<\?xml[^>]*\?>)?\s*(?:<!DOCTYPE[^>]*>)?")
 _SIMULATED = re.compile(r"((?:PARTLY )?SIMULATED)[\s:]*")
 _LONGEST = 130  # characters beside the headline, in its size
 _CARDS = 10  # facts with numbers that stand beside each other
@@ -50,26 +38,24 @@ class Writer:
     headings: list[tuple[str, str, bool]] = field(default_factory=list)
     """The place, the text, and whether it is the headline of a result."""
 
-    def write(self, blocks: Iterable[Block]) -> str:
+    def write(self, blocks: Iterable[b.Block]) -> str:
         """Return blocks as markup; findings below each other are one list."""
         made = []
         for kind, group in groupby(blocks, type):
-            if kind is Finding:
-                made.append(_findings([each for each in group if isinstance(each, Finding)]))
+            if kind is b.Finding:
+                made.append(_findings(group))
             else:
                 made += [self._block(each) for each in group]
         return "\n".join(filter(None, made))
 
-    def _block(self, block: Block) -> str:
-        if isinstance(block, Headline):
+    def _block(self, block: b.Block) -> str:
+        if isinstance(block, b.Headline):
             return self._headline(block)
-        if isinstance(block, Section):
-            place = self._place(block.title, first=False)
-            return element("h2", escape(glued(block.title)), id=place)
-        if isinstance(block, Fold):
-            body = self.write(block.blocks)
-            return f"<details><summary>{escape(glued(block.brief))}</summary>{body}</details>"
-        if isinstance(block, Table):
+        if isinstance(block, b.Section):
+            return element("h2", words(block.title), id=self._place(block.title, first=False))
+        if isinstance(block, b.Fold):
+            return fold(block.brief, self.write(block.blocks))
+        if isinstance(block, b.Table):
             return table(block, self.rows)
         return _WRITTEN[type(block)](block)
 
@@ -80,124 +66,97 @@ class Writer:
         self.headings.append((place, title, first))
         return place
 
-    def _headline(self, block: Headline) -> str:
+    def _headline(self, block: b.Headline) -> str:
         place = self._place(block.title, first=True)
-        label, title = "", block.title
+        label, title, rest, lines = "", block.title, "", list(block.lines)
         if found := _SIMULATED.match(title):
             label, title = f'<span class="simulated">{found[1]}</span> ', title[found.end() :]
-        lines = list(block.lines)
-        rest = ""
         if lines and len(lines[0]) <= _LONGEST:
-            rest = f' <span class="q">{escape(glued(lines.pop(0)))}</span>'
-        more = "".join(f'<p class="lead">{prose(glued(line))}</p>' for line in lines)
-        return element("h1", f"{label}{escape(glued(title))}{rest}", id=place) + more
+            rest = f' <span class="q">{words(lines.pop(0))}</span>'
+        more = "".join(f'<p class="lead">{prose(line)}</p>' for line in lines)
+        return element("h1", f"{label}{words(title)}{rest}", id=place) + more
 
 
-def _findings(findings: list[Finding]) -> str:
-    numbered = iter(range(1, len(findings) + 1))
+def _findings(findings: Iterable[Any]) -> str:
+    numbered = iter(range(1, 1_000_000))
     items = "".join(_finding(each, numbered) for each in findings)
     return f'<ol class="findings">{items}</ol>'
 
 
-def _finding(block: Finding, numbered: Iterator[int]) -> str:
+def _finding(block: b.Finding, numbered: Iterator[int]) -> str:
     """Return a finding: the claim in bold, its evidence below, and what to do beside them."""
-    claim, evidence = _split(block.text)
-    below = f"<p>{prose(glued(evidence))}</p>" if evidence else ""
+    split = _SENTENCE.search(block.text, 12)
+    claim, evidence = (
+        (block.text[: split.start()], block.text[split.end() :]) if split else (block.text, "")
+    )
     if block.tone in SIGNS:
-        sign = f'<span aria-hidden="true">{SIGNS[block.tone]}</span>'
-        mark = f'<span class="hidden">{block.tone}: </span>{sign}'
+        drawn = f'<span aria-hidden="true">{SIGNS[block.tone]}</span>'
+        mark = f'<span class="hidden">{block.tone}: </span>{drawn}'
     else:
         mark = str(next(numbered)) if block.tone is Tone.PLAIN else "·"
-    number = element("span", mark, class_=f"n {word(block.tone)}".strip())
-    words = f"<div><strong>{prose(glued(claim))}</strong>{below}</div>"
-    return f"<li>{number}{words}{_next(block.remedy)}</li>"
-
-
-def _split(text: str) -> tuple[str, str]:
-    """Return the first sentence and what follows it."""
-    found = _SENTENCE.search(text)
-    return (
-        (text, "")
-        if found is None or found.start() < 12
-        else (text[: found.start()], text[found.end() :])
-    )
+    number = element("span", mark, class_=classes("n", block.tone))
+    below = f"<p>{prose(evidence)}</p>" if evidence else ""
+    said = f"<div><strong>{prose(claim)}</strong>{below}</div>"
+    return f"<li>{number}{said}{_next(block.remedy)}</li>"
 
 
 def _next(remedy: str) -> str:
     """Return what to do: a command, or words with a command between backticks in them."""
     if not remedy:
         return ""
-    quoted = re.fullmatch(r"(.*?):?\s*`([^`]+)`[.\s]*", remedy, re.DOTALL)
-    plainly = _COMMAND.match(remedy)
-    if quoted or plainly:
-        label = quoted[1] if quoted else "Next"
-        command = quoted[2] if quoted else plainly[1] if plainly else ""
-        line = f'<div class="cmdline"><code>{escape(command)}</code></div>'
-        return f'<div class="next">{escape(glued(label or "Next"))}{line}</div>'
-    return f'<div class="next">{prose(glued(remedy))}</div>'
+    if quoted := _QUOTED.fullmatch(remedy):
+        label, command = quoted[1] or "Next", quoted[2]
+    elif plainly := _COMMAND.match(remedy):
+        label, command = "Next", plainly[1]
+    else:
+        return f'<div class="next">{prose(remedy)}</div>'
+    line = f'<div class="cmdline"><code>{escape(command)}</code></div>'
+    return f'<div class="next">{words(label)}{line}</div>'
 
 
-def _text(block: Text) -> str:
-    sign = (
-        f'<span class="sign {word(block.tone)}">{SIGNS[block.tone]}</span> '
-        if block.tone in SIGNS
-        else ""
-    )
+def _text(block: b.Text) -> str:
     paragraphs = [each for each in block.text.split("\n\n") if each.strip()]
-    tone = word(block.tone) or None
+    before = sign(block.tone, f"sign {block.tone}") + " " * (block.tone in SIGNS)
     return "".join(
-        element("p", (sign if not i else "") + prose(glued(text)), class_=tone)
+        element("p", before * (not i) + prose(text), class_=block.tone or None)
         for i, text in enumerate(paragraphs)
     )
 
 
-def facts(block: Facts) -> str:
+def facts(block: b.Facts) -> str:
     """Return names with values: a few numbers in large print, else a list."""
-    rows = [(name, value) for name, value in block.rows if value not in (None, "")]
+    cells = [(name, v if isinstance(v, Cell) else Cell(v)) for name, v in block.rows]
+    rows = [(name, cell) for name, cell in cells if cell not in (Cell(), Cell(""))]
     if not rows:
         return ""
-    title = f"<h3>{escape(glued(block.caption))}</h3>" if block.caption else ""
-    if len(rows) <= _CARDS and all(_is_number(value) for _, value in rows):
-        items = "".join(_card(name, value) for name, value in rows)
+    title = f"<h3>{words(block.caption)}</h3>" if block.caption else ""
+    if len(rows) <= _CARDS and all(isinstance(cell.value, (int, float)) for _, cell in rows):
+        items = "".join(_card(name, cell) for name, cell in rows)
         return f'{title}<ul class="facts">{items}</ul>'
     items = "".join(
-        element("dt", escape(glued(name)))
-        + element("dd", escape(glued(said(value))), title=_hint(value))
-        for name, value in rows
+        element("dt", words(name)) + element("dd", words(said(cell)), title=cell.hint or None)
+        for name, cell in rows
     )
     return f"{title}<dl>{items}</dl>"
 
 
-def _is_number(value: Cell | Value) -> bool:
-    inner = value.value if isinstance(value, Cell) else value
-    return isinstance(inner, (int, float))
+def _card(name: str, cell: Cell) -> str:
+    text = f"{SIGNS[cell.tone]} {said(cell)}" if cell.tone in SIGNS else said(cell)
+    figure = element("b", words(text), class_=cell.tone or None, title=cell.hint or None)
+    return f"<li>{figure}<span>{words(name)}</span></li>"
 
 
-def _hint(value: Cell | Value) -> str | None:
-    return (value.hint or None) if isinstance(value, Cell) else None
-
-
-def _card(name: str, value: Cell | Value) -> str:
-    tone = word(value.tone) if isinstance(value, Cell) else ""
-    sign = SIGNS[value.tone] + " " if isinstance(value, Cell) and value.tone in SIGNS else ""
-    figure = element(
-        "b", escape(glued(sign + said(value))), class_=tone or None, title=_hint(value)
-    )
-    return f"<li>{figure}<span>{escape(glued(name))}</span></li>"
-
-
-def _picture(block: Picture) -> str:
+def _picture(block: b.Picture) -> str:
     """Return a picture that no block would do for; its SVG is made by its own code."""
-    svg = re.sub(r"^\s*(?:<\?xml[^>]*\?>)?\s*(?:<!DOCTYPE[^>]*>)?", "", block.svg())
-    caption = element("figcaption", escape(glued(block.caption)))
-    return f'<figure class="picture">{svg}{caption}</figure>'
+    caption = element("figcaption", words(block.caption))
+    return f'<figure class="picture">{_PROLOGUE.sub("", block.svg())}{caption}</figure>'
 
 
 _WRITTEN: dict[type, Callable[[Any], str]] = {
-    Text: _text,
-    Facts: facts,
-    Chart: figure,
-    Graph: graph,
-    Composition: composition,
-    Picture: _picture,
+    b.Text: _text,
+    b.Facts: facts,
+    b.Chart: figure,
+    b.Graph: graph,
+    b.Composition: composition,
+    b.Picture: _picture,
 }

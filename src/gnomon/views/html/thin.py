@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 COLUMNS = 1200
 """Columns of pixels that a chart is drawn for; on paper it is not wider either."""
@@ -15,30 +16,25 @@ def course(xs: Sequence[Place], ys: Sequence[Place], columns: int = COLUMNS) -> 
     """Return which points of a line to draw, in their order.
 
     Of each run of points in one column of pixels the first, the last, the least and the greatest
-    stay, so that no peak is lost. Points without a place stay too: the line is broken there.
+    stay, so that no peak is lost. One point without a place stays too: the line is broken there.
     """
     if len(xs) <= 4 * columns:
         return list(range(len(xs)))
+
+    def column(i: int) -> int | None:
+        x = xs[i]
+        return None if x is None or ys[i] is None else math.floor(x * columns)
+
     kept: list[int] = []
-    begin = 0
-    while begin < len(xs):
-        column = _column(xs[begin], ys[begin], columns)
-        end = begin + 1
-        while end < len(xs) and _column(xs[end], ys[end], columns) == column:
-            end += 1
-        if column is None:
-            kept.append(begin)  # one gap is as good as many
+    for place, run in groupby(range(len(xs)), column):
+        inside = list(run)
+        if place is None:
+            kept.append(inside[0])
         else:
-            inside = range(begin, end)
-            least = min(inside, key=lambda i: ys[i] or 0.0)
-            greatest = max(inside, key=lambda i: ys[i] or 0.0)
-            kept += sorted({begin, least, greatest, end - 1})
-        begin = end
+            height = {i: ys[i] or 0.0 for i in inside}
+            ends = min(inside, key=height.__getitem__), max(inside, key=height.__getitem__)
+            kept += sorted({inside[0], *ends, inside[-1]})
     return kept
-
-
-def _column(x: Place, y: Place, columns: int) -> int | None:
-    return None if x is None or y is None else math.floor(x * columns)
 
 
 def dots(xs: Sequence[Place], ys: Sequence[Place], most: int = 3000) -> list[int]:
@@ -46,24 +42,20 @@ def dots(xs: Sequence[Place], ys: Sequence[Place], most: int = 3000) -> list[int
 
     Cells are two pixels wide at first; the outermost dots of each column of cells stay always.
     """
-    there = [i for i in range(len(xs)) if xs[i] is not None and ys[i] is not None]
+    places = {i: (x, y) for i, (x, y) in enumerate(zip(xs, ys, strict=True)) if None not in (x, y)}
+    found = list(places)
     columns = COLUMNS // 2
-    found = there
-    while len(found) > most:
+    while len(found) > most and columns > 4:
         cells: dict[tuple[int, int], int] = {}
-        ends: dict[int, tuple[int, int]] = {}
-        for i in there:
-            x, y = xs[i] or 0.0, ys[i] or 0.0
-            column = math.floor(x * columns)
-            cells.setdefault((column, math.floor(y * columns / 3)), i)
-            low, high = ends.get(column, (i, i))
-            ends[column] = (
-                i if y < (ys[low] or 0.0) else low,
-                i if y > (ys[high] or 0.0) else high,
-            )
-        found = sorted({*cells.values(), *(i for pair in ends.values() for i in pair)})
-        if columns <= 8:
-            break
+        held: dict[int, list[int]] = {}
+        for i, (x, y) in places.items():
+            column = math.floor((x or 0.0) * columns)
+            cells.setdefault((column, math.floor((y or 0.0) * columns / 3)), i)
+            held.setdefault(column, []).append(i)
+        outermost = (
+            end(each, key=lambda i: ys[i] or 0.0) for each in held.values() for end in (min, max)
+        )
+        found = sorted({*cells.values(), *outermost})
         columns //= 2
     return found
 
@@ -75,14 +67,11 @@ def stretches(
     if len(lows) <= columns:
         return list(range(len(lows)))
     kept: list[int] = []
-    narrow: set[tuple[float | None, int, int]] = set()
+    seen: set[tuple[Place, int, int]] = set()
     for i, (row, low, high) in enumerate(zip(rows, lows, highs, strict=True)):
-        if low is None or high is None:
-            continue
-        first, last = math.floor(low * columns), math.floor(high * columns)
-        if abs(last - first) <= 1:
-            if (row, first, last) in narrow:
-                continue
-            narrow.add((row, first, last))
-        kept.append(i)
+        if low is not None and high is not None:
+            pixels = row, math.floor(low * columns), math.floor(high * columns)
+            if pixels not in seen or abs(pixels[2] - pixels[1]) > 1:
+                kept.append(i)
+            seen.add(pixels)
     return kept

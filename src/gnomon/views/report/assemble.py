@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon.recording.contents import Provenance
 from gnomon.units import format_duration
 from gnomon.views.report.page import Figure, Page, Section
-
-if TYPE_CHECKING:
-    from gnomon.analysis.locality.model import LocalityResult
-
-
-def locality_page(result: LocalityResult) -> Page:
-    """Return the report of which memory was accessed from where."""
-    from gnomon.views.report.locality import locality_sections
-
-    origins = () if result.provenance is None else (result.provenance,)
-    title = f"Locality of {result.origin.what}"
-    return page_of(title, locality_sections(result), origins, result.warnings)
 
 
 def page_of(
@@ -95,7 +82,7 @@ def _joined(origins: Sequence[Provenance]) -> tuple[tuple[str, str], ...]:
 def _machines(origins: Sequence[Provenance]) -> tuple[Section, ...]:
     """Return the section with the simulated machines that counts come from."""
     from gnomon.views.blocks import Graph
-    from gnomon.views.describe.topology import machines_of
+    from gnomon.views.describe.machine import machines_of
     from gnomon.views.html import fragment
 
     drawn = [block for block in machines_of(origins) if isinstance(block, Graph)]

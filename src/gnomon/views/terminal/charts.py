@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gnomon import units
-from gnomon.views.blocks import Axis, Chart, Kind, Layer, Value
-from gnomon.views.terminal import DIM, Line, Screen, cut_middle, pad, width, wrapped
+from gnomon.views.axes import Scale, scales_of
+from gnomon.views.blocks import Chart, Kind, Layer, Mark, Value
+from gnomon.views.terminal import DIM, Line, Screen, cut_middle, pad, paragraph, width
 
 _PIPE = 72  # columns in a pipe, which has no width
 _MOST = 100
@@ -16,93 +17,83 @@ _ROWS = 12
 _NAME = 24
 _MARKERS = "●×+*o#%@&="
 _SHADES = " ░▒▓█"
-_POINTS = (Kind.LINE, Kind.DOTS, Kind.STEPS, Kind.BAND)
 _LANES = 64
+_NOT_PLOTTED = (Kind.SPANS, Kind.ARROWS, Kind.HEAT)
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
     """An axis as a stretch of characters."""
 
-    low: float
-    high: float
+    scale: Scale
     room: int
-    log: bool
 
-    @classmethod
-    def of(cls, axis: Axis, values: Sequence[float], room: int) -> Ruler | None:
-        """Return the axis for these values; None where there are none."""
-        if axis.names:
-            return cls(-0.5, len(axis.names) - 0.5, room, False)
-        log = bool(axis.log)
-        known = [v for v in values if math.isfinite(v) and not (log and v <= 0)]
-        known += [0.0] if axis.zero and not log and known else []
-        if not known:
-            return None
-        low = axis.low if axis.low is not None else min(known)
-        high = axis.high if axis.high is not None else max(known)
-        if high <= low:
-            low, high = (low / 2, low * 2) if log else (low - 0.5, low + 0.5)
-        return cls(low, high, room, log)
-
-    def at(self, value: float) -> int | None:
+    def at(self, value: Value) -> int | None:
         """Return the character of a value; None for one that the axis does not have."""
-        if not math.isfinite(value) or (self.log and value <= 0):
-            return None
-        low, high = self.low, self.high
-        if self.log:
-            value, low, high = math.log(value), math.log(low), math.log(high)
-        share = (value - low) / (high - low)
-        if not -1e-9 <= share <= 1 + 1e-9:
-            return None
-        return min(max(round(share * (self.room - 1)), 0), self.room - 1)
+        return self._character(self.scale.inside(value))
 
-    def clipped(self, value: float) -> int:
+    def clipped(self, value: Value) -> int | None:
         """Return the character of a value, or the end of the axis that it lies beyond."""
-        found = self.at(value)
-        if found is not None:
-            return found
-        return 0 if not value > self.low else self.room - 1
+        return self._character(self.scale.clamped(value))
+
+    def _character(self, place: float | None) -> int | None:
+        if place is None:
+            return None
+        return min(max(round(place * (self.room - 1)), 0), self.room - 1)
+
+    def labels(self, most: int) -> dict[int, str]:
+        """Return what is written at which character: names, or else ticks."""
+        if self.scale.names:
+            return {self.at(name) or 0: name for name in self.scale.names}
+        found: dict[int, str] = {}
+        for place, text in self.scale.ticks(most):
+            found.setdefault(self._character(place) or 0, text)
+        return found
 
 
 def chart_lines(chart: Chart, screen: Screen) -> Iterator[Line]:
     """Yield the lines of a chart, or none where it has nothing to show."""
-    room = min(screen.columns or _PIPE, _MOST)
-    drawn = list(_drawn(chart, room, screen))
+    drawn = list(_drawn(chart, min(screen.columns or _PIPE, _MOST), screen))
     if not drawn:
         return
-    for line in wrapped(chart.caption, screen) if chart.caption else ():
-        yield ((line, ""),)
+    yield from paragraph(chart.caption, screen)
     yield from drawn
-    marks = dict.fromkeys(mark.label for mark in chart.marks if mark.label)
-    zones = dict.fromkeys(zone.label for zone in chart.zones if zone.label)
-    for what, names in (("lines", marks), ("stretches", zones)):
-        if names:
-            for line in wrapped(f"{what}: {', '.join(names)}", screen):
-                yield ((line, DIM),)
+    for what, named in (("lines", chart.marks), ("stretches", chart.zones)):
+        names = ", ".join(dict.fromkeys(each.label for each in named if each.label))
+        yield from paragraph(f"{what}: {names}" if names else "", screen, DIM)
 
 
 def _drawn(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
     kinds = {layer.kind for layer in chart.layers}
     if Kind.HEAT in kinds:
-        yield from _heat(chart, room, screen)
-    elif kinds & {Kind.SPANS, Kind.ARROWS} or (Kind.RANGES in kinds and chart.y.names):
-        yield from _lanes(chart, room, screen)
-    elif Kind.BARS in kinds and (chart.x.names or chart.y.names):
-        yield from _bars(chart, room, screen)
-    else:
-        yield from _plot(chart, room, screen)
+        return _heat(chart, room, screen)
+    if Kind.BARS in kinds and (chart.x.names or chart.y.names):
+        return _bars(chart, room, screen)
+    if chart.y.names:
+        return _lanes(chart, room, screen)
+    return _plot(chart, room, screen)
 
 
-def _numbers(values: Sequence[Value], names: Sequence[str] = ()) -> list[float]:
-    """Return values as places on an axis: those of names by their order."""
-    at = {name: place for place, name in enumerate(names)}
-    return [
-        float(at.get(str(v), math.nan) if names and isinstance(v, str) else v)
-        if v is not None and (names or not isinstance(v, str))
-        else math.nan
-        for v in values
-    ]
+def _rulers(chart: Chart, layers: Sequence[Layer]) -> tuple[Ruler, Ruler] | None:
+    """Return both axes, of no length yet; None where there is nothing to draw."""
+    known = (v for each in layers for values in (each.x, each.y, each.low) for v in values)
+    if not any(isinstance(v, str) or (v is not None and math.isfinite(v)) for v in known):
+        return None
+    x, y = scales_of(chart, layers, padding=0.0)
+    return Ruler(x, 1), Ruler(y, len(y.names) or _ROWS)
+
+
+def _labels(found: dict[int, str], screen: Screen) -> tuple[dict[int, str], int]:
+    """Return labels beside a chart and the room that they need."""
+    texts = {at: cut_middle(screen.clean(text), _NAME) for at, text in found.items()}
+    return texts, max(map(width, texts.values()), default=0)
+
+
+def _named(value: Value, names: Sequence[str]) -> str | None:
+    """Return the name that a value stands at, which may be given by its number."""
+    if value is None or isinstance(value, str):
+        return value
+    return names[int(value)] if 0 <= value < len(names) else None
 
 
 # ---- bars -----------------------------------------------------------------------------------
@@ -110,33 +101,29 @@ def _numbers(values: Sequence[Value], names: Sequence[str] = ()) -> list[float]:
 
 def _bars(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
     """Bars lie on their side, a line each, with their numbers."""
-    upright = bool(chart.x.names)
-    axis = chart.y if upright else chart.x
+    axis, names = (chart.y, chart.x.names) if chart.x.names else (chart.x, chart.y.names)
     layers = [layer for layer in chart.layers if layer.kind is Kind.BARS]
     several = len({layer.name for layer in layers}) > 1
-    names = chart.x.names or chart.y.names
-    held: list[list[tuple[str, float]]] = [[] for _ in names]
+    held: dict[Value, list[tuple[str, float]]] = {name: [] for name in names}
     for layer in layers:
-        places = _numbers(layer.x if upright else layer.y, names)
-        values = _numbers(layer.y if upright else layer.x)
-        for where, value in zip(places, values, strict=True):
-            if math.isfinite(where) and math.isfinite(value):
-                held[int(where)].append((layer.name, value))
+        slots, values = (layer.x, layer.y) if chart.x.names else (layer.y, layer.x)
+        for slot, value in zip(slots, values, strict=True):
+            if isinstance(value, (int, float)) and math.isfinite(value):
+                held.setdefault(_named(slot, names), []).append((layer.name, value))
     rows = [
-        (f"{name} {series}" if several else name, value, axis.unit)
-        for name, bars in zip(names, held, strict=True)
+        (f"{name} {series}" if several else str(name), value)
+        for name, bars in held.items()
         for series, value in bars
+        if name is not None
     ]
-    if not rows:
-        return
-    texts = [screen.clean(units.number(value, unit)) for _, value, unit in rows]
-    labels = [cut_middle(screen.clean(name), _NAME) for name, _, _ in rows]
-    widest, digits = max(map(width, labels)), max(map(width, texts))
+    texts = [screen.clean(units.number(value, axis.unit)) for _, value in rows]
+    labels, widest = _labels({i: name for i, (name, _) in enumerate(rows)}, screen)
+    digits = max(map(width, texts), default=0)
     space = max(room - widest - digits - 4, 4)
-    top = max(abs(value) for _, value, _ in rows) or 1.0
-    for label, (_, value, _), text in zip(labels, rows, texts, strict=True):
+    top = max((abs(value) for _, value in rows), default=0.0) or 1.0
+    for number, ((_, value), text) in enumerate(zip(rows, texts, strict=True)):
         drawn = units.bar(abs(value) / top, space) if screen.columns is not None else ""
-        yield ((f"{pad(label, widest)}  {pad(text, digits, right=True)}  {drawn}", ""),)
+        yield ((f"{pad(labels[number], widest)}  {pad(text, digits, right=True)}  {drawn}", ""),)
 
 
 # ---- lanes: ranges, spans and arrows --------------------------------------------------------
@@ -144,95 +131,63 @@ def _bars(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
 
 def _lanes(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
     """A line for each name of y: ranges with their middle, stretches with their letters."""
-    names = chart.y.names
-    ends = [
-        end
-        for layer in chart.layers
-        for values in (layer.x, layer.low, layer.high)
-        for end in _numbers(values)
-        if not (values is layer.x and layer.kind is Kind.SPANS)
-    ]
-    labels = [cut_middle(screen.clean(name), _NAME) for name in names]
-    widest = max(map(width, labels), default=0)
-    ruler = Ruler.of(chart.x, [*ends, *(m.at for m in chart.marks if m.axis == "x")], 1)
-    if ruler is None or not names:
+    rulers = _rulers(chart, chart.layers)
+    if rulers is None:
         return
-    ruler = Ruler(ruler.low, ruler.high, max(room - widest - 2, 8), ruler.log)
-    shown = names if screen.everything else names[:_LANES]
-    held = [_by_lane(layer, names) for layer in chart.layers]
-    for place, label in enumerate(labels[: len(shown)]):
-        cells = [" "] * ruler.room
-        for mark in chart.marks:
-            at = ruler.at(mark.at) if mark.axis == "x" else None
-            if at is not None:
-                cells[at] = "│"
-        for layer, points in zip(chart.layers, held, strict=True):
-            for number in points.get(place, ()):
-                _lay(layer, number, ruler, cells)
-        yield ((f"{pad(label, widest)}  {''.join(cells)}".rstrip(), ""),)
-    if len(shown) < len(names):
-        yield ((f"… {len(names) - len(shown)} more: --all shows them", DIM),)
-    yield from _axis_lines(ruler, chart.x, widest + 2)
+    names = tuple(dict.fromkeys(chart.y.names))
+    labels, widest = _labels(dict(enumerate(names)), screen)
+    ruler = replace(rulers[0], room=max(room - widest - 2, 8))
+    held: dict[Value, list[tuple[Layer, int]]] = {}
+    for layer in chart.layers:
+        for number, lane in enumerate(layer.y):
+            held.setdefault(_named(lane, chart.y.names), []).append((layer, number))
+    shown = len(labels) if screen.everything else _LANES
+    for place, name in enumerate(names[:shown]):
+        cells = _marked(chart.marks, ruler, "│")
+        for layer, number in held.get(name, ()):
+            _lay(layer, number, ruler, cells)
+        yield ((f"{pad(labels[place], widest)}  {''.join(cells)}".rstrip(), ""),)
+    if shown < len(labels):
+        yield ((f"… {len(labels) - shown} more: --all shows them", DIM),)
+    yield from _axis_lines(ruler, widest + 2)
 
 
-def _by_lane(layer: Layer, names: Sequence[str]) -> dict[float, list[int]]:
-    held: dict[float, list[int]] = {}
-    for number, lane in enumerate(_numbers(layer.y, names)):
-        held.setdefault(lane, []).append(number)
-    return held
+def _marked(marks: Sequence[Mark], ruler: Ruler, sign: str) -> list[str]:
+    """Return a row of characters with the lines that cross it."""
+    places = {ruler.at(mark.at) for mark in marks if mark.axis == "x"}
+    return [sign if at in places else " " for at in range(ruler.room)]
 
 
 def _lay(layer: Layer, number: int, ruler: Ruler, cells: list[str]) -> None:
     """Put one point of a layer on its lane."""
-    reaches = number < len(layer.low) and number < len(layer.high)
-    low, high = _numbers((layer.low[number], layer.high[number])) if reaches else (0.0, 0.0)
-    if layer.kind is Kind.SPANS:
-        first, last = ruler.clipped(low), ruler.clipped(high)
-        text = layer.texts[number] if number < len(layer.texts) else ""
-        sign = text[:1] if text[:1].isprintable() and text[:1].strip() else "█"
-        cells[first : last + 1] = sign * (last + 1 - first)
-        return
-    if layer.kind is Kind.RANGES and reaches:
-        for at in range(ruler.clipped(low), ruler.clipped(high) + 1):
-            cells[at] = "─"
-    (x,) = _numbers((layer.x[number],))
-    found = ruler.at(x)
+    ends = [ruler.clipped(v[number]) for v in (layer.low, layer.high) if number < len(v)]
+    if layer.kind in (Kind.SPANS, Kind.RANGES) and len(ends) == 2:
+        text = layer.texts[number : number + 1] if layer.kind is Kind.SPANS else ()
+        letter = text[0][:1] if text and text[0][:1].isprintable() else ""
+        sign = "─" if layer.kind is Kind.RANGES else letter.strip() or "█"
+        first, last = ends
+        if first is not None and last is not None:
+            cells[first : last + 1] = sign * (last + 1 - first)
+    found = ruler.at(layer.x[number]) if layer.kind is not Kind.SPANS else None
     if found is not None:
         cells[found] = "○" if layer.reported else ">" if layer.kind is Kind.ARROWS else "●"
 
 
-def _axis_lines(ruler: Ruler, axis: Axis, indent: int) -> Iterator[Line]:
+def _axis_lines(ruler: Ruler, indent: int) -> Iterator[Line]:
     """Yield the line of an axis, and what it shows: beside its ticks, or else below them."""
-    text = _ticks(ruler, axis)
-    if axis.label and width(text) + width(axis.label) + 2 <= ruler.room:
-        yield ((f"{' ' * indent}{text}  {axis.label}", DIM),)
-        return
-    yield ((" " * indent + text, DIM),)
-    if axis.label:
-        yield ((" " * indent + pad(axis.label, ruler.room, right=True), DIM),)
-
-
-def _ticks(ruler: Ruler, axis: Axis) -> str:
-    """Return the labels of an axis where their values are."""
-    cells = [" "] * ruler.room
-    end = -2
-    if axis.names:
-        marks = [(float(i), name) for i, name in enumerate(axis.names)]
-    else:
-        base = axis.log if ruler.log else 0
-        found = units.ticks(
-            ruler.low, ruler.high, axis.unit, log=base, most=max(ruler.room // 9, 2)
-        )
-        marks = [(value, units.tick(value, axis.unit, log=base)) for value in found]
-    for value, label in marks:
-        at = ruler.at(value)
-        if at is None:
-            continue
-        at = min(max(at - len(label) // 2, 0), ruler.room - len(label))
+    cells, end = [" "] * ruler.room, -2
+    for place, text in ruler.labels(max(ruler.room // 9, 2)).items():
+        at = min(max(place - len(text) // 2, 0), max(ruler.room - len(text), 0))
         if at > end + 1:
-            cells[at : at + len(label)] = label
-            end = at + len(label) - 1
-    return "".join(cells).rstrip()
+            cells[at : at + len(text)] = text
+            end = at + len(text) - 1
+    ticks, label, margin = "".join(cells).rstrip(), ruler.scale.axis.label, " " * indent
+    if label and width(ticks) + width(label) + 2 <= ruler.room:
+        yield ((f"{margin}{ticks}  {label}", DIM),)
+        return
+    yield ((margin + ticks, DIM),)
+    if label:
+        yield ((margin + pad(label, ruler.room, right=True), DIM),)
 
 
 # ---- points and lines -----------------------------------------------------------------------
@@ -240,93 +195,59 @@ def _ticks(ruler: Ruler, axis: Axis) -> str:
 
 def _plot(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
     """Points over two axes; a column of characters shows its least and its greatest value."""
-    layers = [layer for layer in chart.layers if layer.kind in (*_POINTS, Kind.RANGES, Kind.BARS)]
-    xs = [v for layer in layers for v in _numbers(layer.x, chart.x.names)]
-    ys = [
-        v
-        for layer in layers
-        for values in (layer.y, layer.low, layer.high)
-        for v in _numbers(values, chart.y.names)
-        if not (layer.kind is Kind.BARS and values is not layer.y)
-    ]
-    down = Ruler.of(chart.y, ys, _ROWS)
-    if down is None:
+    layers = [layer for layer in chart.layers if layer.kind not in _NOT_PLOTTED]
+    rulers = _rulers(chart, layers)
+    if rulers is None:
         return
-    base = chart.y.log if down.log else 0
-    labels: dict[int, str] = {}
-    for value in units.ticks(down.low, down.high, chart.y.unit, log=base, most=5):
-        at = down.at(value)
-        if at is not None:
-            labels.setdefault(at, screen.clean(units.tick(value, chart.y.unit, log=base)))
-    widest = max(map(width, labels.values()), default=0)
-    across = Ruler.of(chart.x, xs, max(room - widest - 3, 8))
-    if across is None:
-        return
-    cells = [[" "] * across.room for _ in range(_ROWS)]
-    for mark in chart.marks:
-        at = across.at(mark.at) if mark.axis == "x" else None
-        for row in cells if at is not None else ():
-            row[at or 0] = "┊"
+    down = rulers[1]
+    labels, widest = _labels(down.labels(5), screen)
+    across = replace(rulers[0], room=max(room - widest - 3, 8))
+    cells = [_marked(chart.marks, across, "┊") for _ in range(_ROWS)]
     names = list(dict.fromkeys(layer.name for layer in layers))
+    markers = {name: _MARKERS[i % len(_MARKERS)] for i, name in enumerate(names)}
     for layer in layers:
-        marker = _MARKERS[names.index(layer.name) % len(_MARKERS)] if layer.name else _MARKERS[0]
-        _put(layer, chart, across, down, cells, marker)
+        _put(layer, across, down, cells, markers[layer.name] if layer.name else _MARKERS[0])
     if chart.y.label:
-        yield ((screen.clean(chart.y.label), DIM),)
+        yield ((chart.y.label, DIM),)
     for number in range(_ROWS - 1, -1, -1):
         label = pad(labels.get(number, ""), widest, right=True)
         yield ((f"{label} │{''.join(cells[number]).rstrip()}", ""),)
-    yield from _axis_lines(across, chart.x, widest + 2)
-    named = [name for name in names if name]
-    if len(named) > 1:
-        legend = "   ".join(
-            f"{_MARKERS[names.index(name) % len(_MARKERS)]} {name}" for name in named
-        )
-        for line in wrapped(legend, screen):
-            yield ((line, ""),)
+    yield from _axis_lines(across, widest + 2)
+    legend = "   ".join(f"{marker} {name}" for name, marker in markers.items() if name)
+    yield from paragraph(legend if sum(map(bool, names)) > 1 else "", screen)
 
 
-def _put(
-    layer: Layer, chart: Chart, across: Ruler, down: Ruler, cells: list[list[str]], marker: str
-) -> None:
+def _put(layer: Layer, across: Ruler, down: Ruler, cells: list[list[str]], marker: str) -> None:
     """Mark the points of a layer; lines join the levels of neighbouring columns."""
-    xs, ys = _numbers(layer.x, chart.x.names), _numbers(layer.y, chart.y.names)
-    lows, highs = _numbers(layer.low), _numbers(layer.high)
-    columns: dict[int, tuple[int, int]] = {}
-    for number, x in enumerate(xs):
+    ends = (
+        (layer.y, layer.low, layer.high) if layer.kind in (Kind.BAND, Kind.RANGES) else (layer.y,)
+    )
+    columns: dict[int, list[int]] = {}
+    for number, x in enumerate(layer.x):
         at = across.at(x)
-        ends = [ys[number]] if number < len(ys) else []
-        if layer.kind in (Kind.BAND, Kind.RANGES) and number < len(lows):
-            ends += [lows[number], highs[number]]
+        found = [down.clipped(values[number]) for values in ends if number < len(values)]
         if layer.kind is Kind.BARS:
-            ends.append(max(layer.base, down.low))
-        levels = [down.clipped(end) for end in ends if math.isfinite(end)]
-        if at is None or not levels:
-            continue
-        before = columns.get(at)
-        least, most = min(levels), max(levels)
-        columns[at] = (
-            (least, most) if before is None else (min(before[0], least), max(before[1], most))
-        )
-    previous: tuple[int, int, int] | None = None
+            found.append(down.clipped(max(layer.base, down.scale.low)))
+        if at is not None:
+            columns.setdefault(at, []).extend(level for level in found if level is not None)
+    previous: tuple[int, float] | None = None
     sign = {Kind.BARS: "█", Kind.BAND: "░"}.get(layer.kind, marker)
-    for at in sorted(columns):
-        least, most = columns[at]
+    for at, levels in sorted((at, levels) for at, levels in columns.items() if levels):
+        middle = (min(levels) + max(levels)) / 2
         if layer.kind in (Kind.LINE, Kind.STEPS) and previous is not None:
-            _join(previous, (at, least, most), cells, steps=layer.kind is Kind.STEPS)
-        for level in range(least, most + 1):
+            _join(previous, (at, middle), cells, steps=layer.kind is Kind.STEPS)
+        for level in range(min(levels), max(levels) + 1):
             cells[level][at] = sign
-        previous = (at, least, most)
+        previous = at, middle
 
 
 def _join(
-    a: tuple[int, int, int], b: tuple[int, int, int], cells: list[list[str]], *, steps: bool
+    a: tuple[int, float], b: tuple[int, float], cells: list[list[str]], *, steps: bool
 ) -> None:
     """Draw a faint line between two columns that are not neighbours."""
-    start, end = (a[1] + a[2]) / 2, (b[1] + b[2]) / 2
     for at in range(a[0] + 1, b[0]):
         share = 0.0 if steps else (at - a[0]) / (b[0] - a[0])
-        level = round(start + share * (end - start))
+        level = round(a[1] + share * (b[1] - a[1]))
         if cells[level][at] == " ":
             cells[level][at] = "·"
 
@@ -336,40 +257,25 @@ def _join(
 
 def _heat(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
     layer = next(each for each in chart.layers if each.kind is Kind.HEAT)
-    xs, ys = _numbers(layer.x, chart.x.names), _numbers(layer.y, chart.y.names)
-    down = Ruler.of(chart.y, ys, len(chart.y.names) or _ROWS)
-    if down is None:
+    rulers = _rulers(chart, [layer])
+    if rulers is None:
         return
-    if chart.y.names:
-        labels = {
-            at: cut_middle(screen.clean(name), _NAME) for at, name in enumerate(chart.y.names)
-        }
-    else:
-        base = chart.y.log if down.log else 0
-        ticks = units.ticks(down.low, down.high, chart.y.unit, log=base, most=5)
-        labels = {
-            down.clipped(v): screen.clean(units.tick(v, chart.y.unit, log=base)) for v in ticks
-        }
-    widest = max(map(width, labels.values()), default=0)
-    across = Ruler.of(chart.x, xs, max(room - widest - 3, 8))
-    if across is None:
-        return
-    if chart.x.names:
-        across = Ruler(across.low, across.high, min(across.room, 2 * len(chart.x.names)), False)
-    cells: dict[tuple[int, int], float] = {}
-    for x, y, shade in zip(xs, ys, layer.shades or [1.0] * len(xs), strict=False):
-        column, row = across.at(x), down.at(y)
-        if column is not None and row is not None and shade is not None:
-            cells[row, column] = max(cells.get((row, column), 0.0), shade)
-    order = range(down.room) if chart.y.names else range(down.room - 1, -1, -1)
-    for row in order:
-        drawn = "".join(_shade(cells.get((row, column))) for column in range(across.room))
+    down, names = rulers[1], bool(rulers[1].scale.names)
+    labels, widest = _labels(down.labels(5), screen)
+    wide = max(room - widest - 3, 8)
+    if rulers[0].scale.names:
+        wide = min(wide, 2 * len(rulers[0].scale.names))
+    across = replace(rulers[0], room=wide)
+    cells: dict[tuple[int | None, int | None], float] = {}
+    for x, y, shade in zip(layer.x, layer.y, layer.shades or [1.0] * len(layer.x), strict=False):
+        place = down.at(y), across.at(x)
+        cells[place] = max(cells.get(place, 0.0), shade or 0.0)
+    for row in range(down.room) if names else range(down.room - 1, -1, -1):
+        drawn = "".join(_shade(cells.get((row, column), 0.0)) for column in range(across.room))
         yield ((f"{pad(labels.get(row, ''), widest, right=True)} │{drawn}".rstrip(), ""),)
-    if not chart.x.names:
-        yield from _axis_lines(across, chart.x, widest + 2)
+    if not across.scale.names:
+        yield from _axis_lines(across, widest + 2)
 
 
-def _shade(share: float | None) -> str:
-    if share is None or not share > 0:
-        return _SHADES[0]
-    return _SHADES[min(1 + int(share * (len(_SHADES) - 1)), len(_SHADES) - 1)]
+def _shade(share: float) -> str:
+    return _SHADES[min(1 + int(share * 4), 4) if share > 0 else 0]

@@ -6,69 +6,51 @@ its own at their right. Where even that would be a thicket, the neighbours are l
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
 
-from gnomon.views.blocks import Cell, Edge, Graph, Node
-from gnomon.views.canvas import Canvas
-from gnomon.views.terminal import Line, Screen, width, wrapped
-from gnomon.views.terminal.tables import cell_text
+from gnomon.views.blocks import Graph, Node
+from gnomon.views.shared import counted, facts_of, loads_of, square_order
+from gnomon.views.terminal import Line, Screen, cell_text, paragraph, width
 
 _MOST_STACKED = 12
 _MOST_LANES = 24
 _GAP = 7  # rows and columns between the boxes of a square, so that diagonals meet the corners
 _SHORT_GAP = 3  # rows where there are no diagonals
-_SIDES = ((0, 1), (1, 2), (2, 3), (3, 0))
-_MARGIN = 2
+_MARGIN = "  "
+_HORIZONTAL, _VERTICAL, _CROSSING = "─", "│", "┼"
+_FALLING, _RISING, _DIAGONALS = "╲", "╱", "╳"
 
 Ends = tuple[int, int]
 
 
 def graph_lines(block: Graph, screen: Screen) -> Iterator[Line]:
     """Yield the lines of a graph; one that is wider than the screen is listed."""
-    for line in wrapped(block.caption, screen) if block.caption else ():
-        yield ((line, ""),)
+    yield from paragraph(block.caption, screen)
     texts = [_box(node, screen) for node in block.nodes]
     ends = [(edge.a, edge.b) for edge in block.edges]
-    labels = [_label(edge, block.names, screen) for edge in block.edges]
-    drawn = draw_graph(texts, ends, labels)
-    if screen.columns is not None and max(map(width, drawn), default=0) > screen.columns:
-        drawn = list_graph([lines[0] for lines in texts], ends, labels)
-        for line in drawn:
-            for each in wrapped(line.strip(), screen, first="  ", rest="      "):
-                yield ((each, ""),)
+    labels = [
+        screen.clean(", ".join(filter(None, (facts_of(edge, block.names), loads_of(edge)))))
+        for edge in block.edges
+    ]
+    drawn = _draw(texts, ends, labels)
+    if screen.columns is None or max(map(width, drawn), default=0) <= screen.columns:
+        yield from (((screen.clean(line), ""),) for line in drawn)
         return
-    for line in drawn:
-        yield ((screen.clean(line), ""),)
+    for line in _list([lines[0] for lines in texts], ends, labels):
+        yield from paragraph(line.strip(), screen, first=_MARGIN, rest="      ")
 
 
 def _box(node: Node, screen: Screen) -> list[str]:
     lines = [screen.clean(node.name)]
     for fact in node.facts:
-        if isinstance(fact, str):
-            lines.append(screen.clean(fact))
-        else:
-            lines.append(screen.clean(f"{fact[0]} ").lstrip() + cell_text(fact[1], screen))
+        word, cell = ("", fact) if isinstance(fact, str) else fact
+        text = cell if isinstance(cell, str) else cell_text(cell, screen)
+        lines.append(screen.clean(f"{word} {text}" if word else text))
     return lines
 
 
-def _label(edge: Edge, names: Sequence[str], screen: Screen) -> str:
-    said = [cell_text(each, screen) for each in edge.facts]
-    named = [
-        f"{name} {text}" if name else text
-        for name, text in itertools.zip_longest(names, said, fillvalue="")
-        if text
-    ]
-    if edge.loads is not None:
-        there, back = (cell_text(Cell(load, "%"), screen) for load in edge.loads)
-        named.append(f"load {there} there, {back} back")
-    return ", ".join(named)
-
-
-def draw_graph(
-    texts: Sequence[Sequence[str]], ends: Sequence[Ends], labels: Sequence[str]
-) -> list[str]:
+def _draw(texts: Sequence[Sequence[str]], ends: Sequence[Ends], labels: Sequence[str]) -> list[str]:
     """Return boxes with these texts and the edges between them, with a legend below."""
     marks = _marks(labels)
     pairs = {frozenset(pair) for pair in ends}
@@ -80,22 +62,10 @@ def draw_graph(
         lanes = _lanes(ends)
         few = len(texts) <= _MOST_STACKED and max(lanes, default=0) < _MOST_LANES
         if not few or len(ends) > len(ascii_letters):
-            return list_graph([lines[0] for lines in texts], ends, labels)
+            return _list([lines[0] for lines in texts], ends, labels)
         drawing = _stack(texts, ends, marks, lanes)
-    drawn = [" " * _MARGIN + line if line else "" for line in drawing]
+    drawn = [_MARGIN + line if line else "" for line in drawing]
     return drawn + _legend(ends, labels, marks)
-
-
-def square_order(nodes: int, ends: Sequence[Ends]) -> tuple[int, ...]:
-    """Return up to four nodes clockwise, so that as many edges as possible are sides."""
-    numbers = range(nodes)
-    pairs = [frozenset(pair) for pair in ends]
-
-    def diagonals(order: tuple[int, ...]) -> int:
-        sides = {frozenset((order[a], order[b])) for a, b in _SIDES if max(a, b) < len(order)}
-        return sum(pair not in sides for pair in pairs)
-
-    return min(itertools.permutations(numbers), key=lambda order: (diagonals(order), order))
 
 
 def _alike(labels: Sequence[str]) -> bool:
@@ -110,20 +80,13 @@ def _marks(labels: Sequence[str]) -> list[str]:
 
 
 def _legend(ends: Sequence[Ends], labels: Sequence[str], marks: Sequence[str]) -> list[str]:
-    if not ends or not any(labels):
+    if not any(labels):
         return []
-    indent = " " * _MARGIN
     if _alike(labels):
         each = " each" if len(ends) > 1 else ""
-        count = f"{len(ends)} link{'s' * (len(ends) > 1)}"
-        return ["", f"{indent}{count}: {labels[0]}{each}"]
-    return [
-        "",
-        *(
-            f"{indent}{mark}  {a} – {b}  {label}"
-            for mark, (a, b), label in zip(marks, ends, labels, strict=True)
-        ),
-    ]
+        return ["", f"{_MARGIN}{counted(len(ends), 'link')}: {labels[0]}{each}"]
+    told = zip(marks, ends, labels, strict=True)
+    return ["", *(f"{_MARGIN}{mark}  {a} – {b}  {label}" for mark, (a, b), label in told)]
 
 
 def _square(
@@ -166,18 +129,10 @@ def _lanes(ends: Sequence[Ends]) -> list[int]:
     spans = [(min(pair), max(pair)) for pair in ends]
     for index in sorted(range(len(ends)), key=lambda i: (spans[i][1] - spans[i][0], spans[i])):
         low, high = spans[index]
-        lane = next(
-            (
-                i
-                for i, others in enumerate(taken)
-                if all(high <= other[0] or low >= other[1] for other in others)
-            ),
-            len(taken),
-        )
-        if lane == len(taken):
-            taken.append([])
-        taken[lane].append((low, high))
-        lanes[index] = lane
+        free = (all(high <= a or low >= b for a, b in others) for others in taken)
+        lanes[index] = next((i for i, is_free in enumerate(free) if is_free), len(taken))
+        taken += [[]] * (lanes[index] == len(taken))
+        taken[lanes[index]] = [*taken[lanes[index]], (low, high)]
     return lanes
 
 
@@ -218,7 +173,7 @@ def _stack(
     return canvas.lines()
 
 
-def list_graph(names: Sequence[str], ends: Sequence[Ends], labels: Sequence[str]) -> list[str]:
+def _list(names: Sequence[str], ends: Sequence[Ends], labels: Sequence[str]) -> list[str]:
     """Return a line per node with its neighbours, for graphs that cannot be drawn well."""
     same = _alike(labels)
     neighbours: list[list[str]] = [[] for _ in names]
@@ -227,9 +182,8 @@ def list_graph(names: Sequence[str], ends: Sequence[Ends], labels: Sequence[str]
         neighbours[a].append(f"{b}{detail}")
         neighbours[b].append(f"{a}{detail}")
     wide = max(map(width, names), default=0)
-    indent = " " * _MARGIN
     lines = [
-        f"{indent}{_widened(name, wide)} – {', '.join(others) or 'no links'}"
+        f"{_MARGIN}{_widened(name, wide)} – {', '.join(others) or 'no links'}"
         for name, others in zip(names, neighbours, strict=True)
     ]
     return lines + (_legend(ends, labels, [""] * len(ends)) if same else [])
@@ -239,3 +193,59 @@ def _widened(name: str, wide: int) -> str:
     """Return a name that is so wide, with its number to the right."""
     word, space, number = name.rpartition(" ")
     return f"{word}{space}{number:>{max(wide - width(word + space), 0)}}"
+
+
+class Canvas:
+    """A sheet of characters for boxes and lines; it grows to what is drawn on it."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int], str] = {}  # (row, column)
+
+    def write(self, row: int, column: int, text: str) -> None:
+        """Put a text down, over what is there."""
+        for offset, character in enumerate(text):
+            self._cells[row, column + offset] = character
+
+    def box(self, row: int, column: int, lines: Sequence[str], inner: int) -> None:
+        """Draw a frame around lines of text, `inner` characters wide between its sides."""
+        self.write(row, column, f"┌{_HORIZONTAL * inner}┐")
+        for offset, line in enumerate(lines, 1):
+            self.write(row + offset, column, f"│{line:^{inner}}│")
+        self.write(row + len(lines) + 1, column, f"└{_HORIZONTAL * inner}┘")
+
+    def across(self, row: int, first: int, last: int) -> None:
+        """Draw a line from one column to another; where it meets an upright one they cross."""
+        for column in range(first, last + 1):
+            met = self._cells.get((row, column))
+            self._cells[row, column] = _CROSSING if met == _VERTICAL else _HORIZONTAL
+
+    def down(self, column: int, first: int, last: int) -> None:
+        """Draw a line from one row to another; where it meets a level one they cross."""
+        for row in range(first, last + 1):
+            met = self._cells.get((row, column))
+            self._cells[row, column] = _CROSSING if met == _HORIZONTAL else _VERTICAL
+
+    def slope(self, row: int, column: int, length: int, *, rising: bool) -> None:
+        """Draw a diagonal to the right, from its upper end if it falls, else from its lower."""
+        for step in range(length):
+            cell = (row - step if rising else row + step), column + step
+            met = self._cells.get(cell)
+            own, other = (_RISING, _FALLING) if rising else (_FALLING, _RISING)
+            self._cells[cell] = _DIAGONALS if met == other else own
+
+    def mark(self, column: int, first: int, last: int, text: str) -> None:
+        """Put a text on an upright line near its middle, where nothing crosses it if possible."""
+        rows = sorted(range(first, last + 1), key=lambda row: abs(2 * row - first - last))
+        clear = [row for row in rows if self._cells.get((row, column)) == _VERTICAL]
+        self.write((clear or rows)[0], column, text)
+
+    def lines(self) -> list[str]:
+        """Return what was drawn, without spaces at the ends of lines."""
+        if not self._cells:
+            return []
+        bottom = max(row for row, _ in self._cells)
+        right = max(column for _, column in self._cells)
+        return [
+            "".join(self._cells.get((row, column), " ") for column in range(right + 1)).rstrip()
+            for row in range(bottom + 1)
+        ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TextIO
 
 from gnomon.views.blocks import Block
@@ -17,42 +18,40 @@ class Redrawn:
     with Redrawn(sys.stdout) as picture:
         for moment in moments:
             picture.draw(describe(moment))
+
+    With `whole` it has the screen for itself, and what was there before comes back at the end.
     """
 
-    def __init__(self, stream: TextIO, *, colour: str = "auto") -> None:
+    def __init__(self, stream: TextIO, *, colour: str = "auto", whole: bool = False) -> None:
         self._stream = stream
         self._colour = colour
+        self._whole = whole
         self._widths: dict[str, int] = {}
-        self._height = 0
         self._size: os.terminal_size | None = None
+        self.shown: list[str] = []
 
     def __enter__(self) -> Redrawn:
-        self._stream.write("\x1b[?25l")  # no cursor
+        self._stream.write("\x1b[?1049h" * self._whole + "\x1b[?25l")  # no cursor
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stream.write("\x1b[?25h")
+        self._stream.write("\x1b[?25h" + "\x1b[?1049l" * self._whole)
         self._stream.flush()
 
     def draw(self, blocks: Iterable[Block]) -> None:
-        """Draw blocks in place of those before; what the screen has no rows for is left out."""
-        from dataclasses import replace
-
-        screen = screen_of(self._stream, colour=self._colour, live=True)
-        screen = replace(screen, widths=self._widths)
+        """Draw blocks in place of those before; what the screen has no rows for is counted."""
         size = shutil.get_terminal_size()
-        rows = max(size.lines - 1, 1)
-        drawn_lines = list(lines(blocks, screen))
-        shown = drawn_lines[:rows]
-        if len(drawn_lines) > rows > 1:
-            shown[-1] = screen.clean(f"… {len(drawn_lines) - rows + 1} more lines")
-        back = f"\x1b[{self._height}A\r" if self._height else ""
+        back = "\x1b[H" if self._whole else f"\x1b[{len(self.shown)}A\r" if self.shown else ""
         if self._size not in (None, size):
             # Lines that were drawn before have been wrapped, nobody knows where: begin anew.
             back = "\x1b[2J\x1b[H"
             self._widths.clear()
         self._size = size
-        drawn = "".join(f"{line}\x1b[K\n" for line in shown)
+        screen = replace(screen_of(self._stream, colour=self._colour), widths=self._widths)
+        made, rows = list(lines(blocks, screen)), max(size.lines - 1, 1)
+        self.shown = made[:rows]
+        if len(made) > rows > 1:
+            self.shown[-1] = screen.clean(f"… {len(made) - rows + 1} more lines")
+        drawn = "".join(f"{line}\x1b[K\n" for line in self.shown)
         self._stream.write(f"{back}{drawn}\x1b[J")
         self._stream.flush()
-        self._height = len(shown)

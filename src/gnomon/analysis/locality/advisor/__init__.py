@@ -7,22 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.locality.advisor.candidates import candidates
-from gnomon.analysis.locality.advisor.changes import Action, Change, Outcome
-from gnomon.analysis.locality.advisor.profile import profiled
-from gnomon.analysis.locality.advisor.result import Advice, Proposal
-from gnomon.analysis.locality.advisor.subject import (
+from gnomon.analysis.locality.advisor.changes import Change, Outcome, Progress, Trials
+from gnomon.analysis.locality.advisor.profile import (
     Subject,
     command_subject,
+    profiled,
     traced_subject,
     workload_subject,
 )
-from gnomon.analysis.locality.advisor.trials import Progress, Trials
-from gnomon.analysis.locality.objects import DataObject, ObjectKind
+from gnomon.analysis.locality.result import Action, Advice, DataObject, ObjectKind, Proposal
 from gnomon.errors import UsageError
+from gnomon.launch import Command
 
 if TYPE_CHECKING:
     from gnomon.analysis.locality.advisor.profile import Profile
-    from gnomon.launch import Command
     from gnomon.machines.machine import Machine
     from gnomon.sources.base import Source
     from gnomon.sources.simulated.simulator import Simulator
@@ -61,20 +59,34 @@ def advise(
     *,
     on: Source | str | Machine,
     seed: int | None = None,
-    margin: float = MARGIN,
-    progress: Progress | None = None,
+    margin: float | str = MARGIN,
+    on_progress: Progress | None = None,
 ) -> Advice:
     """Profile a program on a simulated machine, try changes that may help, keep those that do.
 
-    `what` is a command: a workload, or a program compiled by `gnomon cc`. A change is kept when
-    it saves `margin` of the time. `on` is a simulated machine, as `--on` names it. `progress` is
-    told of each run.
+    This is `gnomon locality --advise`. `what` is a command: a workload, or a program compiled by
+    `gnomon sim compile`. A change is kept when it saves `margin` of the time, which as a text is
+    in percent. `on` is a simulated machine, as `--on` names it. `on_progress` is told of each run.
     """
-    if not 0 < margin < 1:
-        raise UsageError(f"a margin of {margin:g} makes no sense: choose a part of the time.")
+    margin = _share(margin)
     simulated = _simulator(on, seed)
     subject = what if isinstance(what, Subject) else command_subject(what, seed=simulated.seed)
-    return _advise(Trials(simulated.machine, subject, progress), margin)
+    advice = _advise(Trials(simulated.machine, subject, on_progress), margin)
+    return replace(advice, provenance=simulated.provenance(Command(tuple(subject.name.split()))))
+
+
+def _share(margin: float | str) -> float:
+    part = margin
+    if isinstance(margin, str):
+        try:
+            part = float(margin.removesuffix("%")) / 100
+        except ValueError:
+            part = 0.0
+    if not 0 < float(part) < 1:
+        raise UsageError(
+            f"--margin '{margin}' is not a share of the time: give it in percent, as in 3."
+        )
+    return float(part)
 
 
 def _simulator(on: Source | str | Machine, seed: int | None) -> Simulator:
@@ -133,7 +145,7 @@ def _advise(trials: Trials, margin: float) -> Advice:
         trials.runs,
         margin,
         subject.exit_status,
-        (*subject.notes, *_notes(machine, profile)),
+        warnings=(*subject.notes, *_notes(machine, profile)),
     )
 
 

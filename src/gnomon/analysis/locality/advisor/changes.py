@@ -1,10 +1,9 @@
-"""Changes of where data is: what each does to a program, and running the program with them."""
+"""Changes of where data is: what each does to a program, and runs of the program with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gnomon import _native
@@ -13,8 +12,8 @@ from gnomon.machines.machine import Placement
 from gnomon.machines.program import Range
 
 if TYPE_CHECKING:
-    from gnomon.analysis.locality.advisor.subject import Subject
-    from gnomon.analysis.locality.objects import DataObject
+    from gnomon.analysis.locality.advisor.profile import Subject
+    from gnomon.analysis.locality.result import Action, DataObject
     from gnomon.machines.machine import Machine
     from gnomon.machines.program import Program
 
@@ -26,16 +25,8 @@ _MOST_DEALT = 1 << 25  # operations of setting up that are kept
 Move = tuple[int, int, int, tuple[int, ...]]
 """Start and end of addresses, by how much they move, and the same for copies of stores."""
 
-
-class Action(StrEnum):
-    """What can be done about the place of an object."""
-
-    FIRST_TOUCH = "first touch"
-    INTERLEAVE = "interleave"
-    BIND = "bind"
-    MIGRATE = "migrate"
-    REPLICATE = "replicate"
-    PAD = "pad"
+Progress = Callable[[str, int, int], None]
+"""Told what is run, how many runs there were before, and how many there will be at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +145,31 @@ def _dealt(program: Program, changes: Sequence[Change]) -> Sequence[_native.Feed
 def bound(name: str, start: int, size: int, node: int) -> Range:
     """Return addresses whose pages go to a node."""
     return Range(name, start, size, Placement.BIND, (node,))
+
+
+class Trials:
+    """A program on a machine, to be run with one set of changes after another."""
+
+    def __init__(self, machine: Machine, subject: Subject, progress: Progress | None) -> None:
+        self.machine, self.subject = machine, subject
+        self.runs = 0
+        self.expected = 1
+        self._progress = progress
+        self._known: dict[frozenset[int], Outcome] = {}
+        self._kept: list[Change] = []  # while their ids are keys, they must live
+
+    def tell(self, text: str) -> None:
+        """Say that a run begins."""
+        self.expected = max(self.expected, self.runs + 1)
+        if self._progress is not None:
+            self._progress(text, self.runs, self.expected)
+        self.runs += 1
+
+    def outcome(self, changes: Sequence[Change], text: str) -> Outcome:
+        """Return how the program goes with changes, from an earlier run if there was one."""
+        key = frozenset(map(id, changes))
+        if key not in self._known:
+            self.tell(text)
+            self._kept += changes
+            self._known[key] = run_with(self.machine, self.subject, changes)
+        return self._known[key]
