@@ -31,13 +31,13 @@ def test_the_public_names_are_these() -> None:
         "doctor",
         "estimate",
         "events",
+        "lab",
         "latency",
         "latency_of",
         "links",
         "locality",
         "memory",
         "messages",
-        "observe",
         "phases",
         "profile",
         "region",
@@ -48,7 +48,6 @@ def test_the_public_names_are_these() -> None:
         "show",
         "sim",
         "source",
-        "state_of",
         "survey",
     ]
 

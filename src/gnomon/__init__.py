@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gnomon import lab as lab
     from gnomon.analysis import messages
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.doctor import doctor
-    from gnomon.analysis.estimate.observe import observe
-    from gnomon.analysis.estimate.recorded import estimate, state_of
+    from gnomon.analysis.estimate import estimate
     from gnomon.analysis.events import events
     from gnomon.analysis.latency import latency, latency_of
     from gnomon.analysis.links import links
@@ -63,14 +63,13 @@ _HOMES = {
     "convert": "gnomon.recording.converting",
     "count": "gnomon.analysis.count",
     "doctor": "gnomon.analysis.doctor",
-    "estimate": "gnomon.analysis.estimate.recorded",
+    "estimate": "gnomon.analysis.estimate",
     "events": "gnomon.analysis.events",
     "links": "gnomon.analysis.links",
     "locality": "gnomon.analysis.locality",
     "latency": "gnomon.analysis.latency",
     "latency_of": "gnomon.analysis.latency",
     "memory": "gnomon.analysis.memory",
-    "observe": "gnomon.analysis.estimate.observe",
     "phases": "gnomon.analysis.phases",
     "profile": "gnomon.instrument.profile",
     "region": "gnomon.instrument.regions",
@@ -80,14 +79,19 @@ _HOMES = {
     "scale_models": "gnomon.analysis.scaling",
     "show": "gnomon.views.show",
     "source": "gnomon.sources.registry",
-    "state_of": "gnomon.analysis.estimate.recorded",
     "survey": "gnomon.analysis.survey",
 }
 
-_RENAMED = {"PerfSource": "source('host')", "diagnose": "doctor()"}
+_RENAMED = {
+    "PerfSource": "source('host')",
+    "diagnose": "doctor()",
+    "observe": "estimate()",
+    "state_of": "estimate(recording)",
+}
 
 # Commands of several words: their functions are those of a package, as in `gn.messages.bench`.
 _PACKAGES = {
+    "lab": "gnomon.lab",
     "messages": "gnomon.analysis.messages",
     "sim": "gnomon.machines.sim",
 }
@@ -110,13 +114,13 @@ __all__ = [
     "doctor",
     "estimate",
     "events",
+    "lab",
     "latency",
     "latency_of",
     "links",
     "locality",
     "memory",
     "messages",
-    "observe",
     "phases",
     "profile",
     "region",
@@ -127,7 +131,6 @@ __all__ = [
     "show",
     "sim",
     "source",
-    "state_of",
     "survey",
 ]
 

@@ -45,6 +45,8 @@ KINDS: dict[str, str] = {
     "doctor": "gnomon.analysis.doctor.result",
     "events": "gnomon.analysis.events.result",
     "events-fit": "gnomon.analysis.events.result",
+    "estimate": "gnomon.analysis.estimate.result",
+    "identification": "gnomon.analysis.estimate.result",
     "latency": "gnomon.analysis.latency.result",
     "machine": "gnomon.machines.sim",
     "machines": "gnomon.machines.sim",
@@ -66,6 +68,9 @@ KINDS: dict[str, str] = {
     "phases": "gnomon.analysis.phases.result",
     "recording": "gnomon.analysis.recorded.result",
     "scale": "gnomon.analysis.scaling.result",
+    "scores": "gnomon.analysis.estimate.scoring.result",
+    "studies": "gnomon.analysis.study.result",
+    "study": "gnomon.analysis.study.result",
     "workloads": "gnomon.machines.workloads.definition",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

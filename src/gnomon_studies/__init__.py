@@ -15,10 +15,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon import __version__
-from gnomon.analysis.study import Experiment, Findings, Row, Study, Verdict
+from gnomon.analysis.study import (
+    Bars,
+    Curves,
+    Drawings,
+    Experiment,
+    Findings,
+    Listed,
+    Row,
+    Scene,
+    Studies,
+    Study,
+    StudyEntry,
+    Surface,
+    Verdict,
+)
 from gnomon.errors import UsageError
 from gnomon.events import suggestion
 from gnomon.measure import Campaign, Measurement, Noticed, Plan, Task, Terms, folder_digest
+from gnomon.recording import Provenance
 
 if TYPE_CHECKING:
     from gnomon.measure import OnProgress
@@ -31,6 +46,7 @@ __all__ = [
     "Study",
     "Verdict",
     "carry_out",
+    "list_studies",
     "load_study",
 ]
 
@@ -41,10 +57,27 @@ STUDIES = ("gorsler", "manzke", "parker", "smile", "sterz")
 def load_study(name: str) -> Study:
     """Return a study by its name; its experiments are loaded when they are carried out."""
     if name not in STUDIES:
-        hint = suggestion(name, STUDIES) or ": `gnomon study list` names them."
+        hint = suggestion(name, STUDIES) or ": `gnomon lab study list` names them."
         raise UsageError(f"there is no study '{name}'{hint}")
     study: Study = import_module(f"{__name__}.{name}").STUDY
     return study
+
+
+def list_studies() -> Studies:
+    """Return all studies that can be carried out."""
+    studies = map(load_study, STUDIES)
+    return Studies(
+        tuple(
+            StudyEntry(
+                each.name,
+                each.title,
+                each.document,
+                each.simulated,
+                tuple(Listed(one.id, one.title) for one in each.experiments),
+            )
+            for each in studies
+        )
+    )
 
 
 def carry_out(
@@ -86,7 +119,33 @@ def carry_out(
     terms = Terms(seed=seed, resume=resume, overwrite=overwrite, on_progress=on_progress)
     with Campaign(plan, terms) as campaign:
         outcome = campaign.carry_out(make, take)
-    return Findings(study, seed, tuple(rows), outcome.interrupted)
+    return Findings(
+        study.name,
+        study.title,
+        study.document,
+        seed,
+        tuple(rows),
+        outcome.interrupted,
+        tuple(_drawings(each, seed) for each in chosen) if not outcome.interrupted else (),
+        provenance=Provenance(
+            "machine" if study.simulated else "host",
+            simulated=study.simulated,
+            seed=seed,
+            gnomon=__version__,
+        ),
+    )
+
+
+def _drawings(experiment: Experiment, seed: int) -> Drawings:
+    pictures = experiment.pictures(seed)
+    return Drawings(
+        experiment.id,
+        experiment.title,
+        tuple(each for each in pictures if isinstance(each, Surface)),
+        tuple(each for each in pictures if isinstance(each, Curves)),
+        tuple(each for each in pictures if isinstance(each, Bars)),
+        tuple(each for each in pictures if isinstance(each, Scene)),
+    )
 
 
 def _identity(study: Study, chosen: Sequence[Experiment], seed: int) -> dict[str, str]:

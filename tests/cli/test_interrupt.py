@@ -117,12 +117,12 @@ def test_a_second_interrupt_ends_a_program_that_ignores_the_first() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_state_keeps_readings_and_estimates(
+def test_an_interrupted_estimate_keeps_readings_and_estimates(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     events = ("-e", "page-faults,context-switches", "--registers", "1")
     program = ("--", "sh", "-c", _READY)
-    with _running("state", "record", *events, "-o", str(tmp_path / "r"), *program) as process:
+    with _running("estimate", *events, "-o", str(tmp_path / "r"), *program) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         out, _ = _interrupted(process, number)

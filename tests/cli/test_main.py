@@ -61,12 +61,12 @@ def test_an_unknown_option_is_a_usage_error(gnomon: Run) -> None:
 
 
 RUN_PROGRAMS = {"compare", "count", "phases", "profile", "regions", "scale"}
-RUN_PROGRAMS |= {"latency", "links", "locality", "state", "survey"}
+RUN_PROGRAMS |= {"latency", "links", "locality", "estimate", "survey"}
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - RUN_PROGRAMS))
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
-    listed = {"sim": ["list"], "study": ["list"], "bench": ["estimate", "--data", "a"]}
+    listed = {"sim": ["list"], "lab": ["study", "list"]}
     recordings = {"show": ["a"], "convert": ["a", "b"], "report": ["a"]}
     words = {"messages": ["bench"]}
     needed = (recordings | listed | words).get(command, [])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from tests.cli.running import Outcome, as_program, command_line, environment, one_sentence
 
+from gnomon.cli.campaigns import resume_command
 from gnomon.events.event import Request
 from gnomon.recording import Recording
 from gnomon.recording.contents import RunInfo
@@ -170,7 +171,12 @@ SIMULATED = {
         ("3,10:40:10", "3,10:50:10"),
         "--edges was",
     ),
-    "study": (("study", "smile", "--only", "E1,E2", "--json"), (), ("E1,E2", "E1,E3"), "--only"),
+    "study": (
+        ("lab", "study", "smile", "--only", "E1,E2", "--json"),
+        (),
+        ("E1,E2", "E1,E3"),
+        "--only",
+    ),
 }
 
 
@@ -183,7 +189,7 @@ def test_simulations_go_on(folder: Path, name: str, number: signal.Signals) -> N
     stopped = _stop_simulation(folder, name, number)
     if number is signal.SIGINT:
         assert stopped.code == 130, stopped.err
-        assert f"to go on: gnomon {name} --resume " in stopped.err
+        assert f"to go on: {resume_command([*words, *program])}\n" in stopped.err
     again = as_program(*words, *program)
     assert again.code == 0, again.err
     assert "going on with the rest: " in again.err
@@ -208,6 +214,11 @@ def _stop_simulation(folder: Path, name: str, number: signal.Signals) -> Outcome
 def _numbers(outcome: Outcome) -> object:
     results = outcome.json["results"]
     return results.get("bins", results)
+
+
+def test_the_command_to_go_on_begins_with_all_words_of_a_command() -> None:
+    words = ["lab", "study", "smile", "--only", "E1", "--force"]
+    assert resume_command(words) == "gnomon lab study smile --resume --only E1"
 
 
 def test_there_must_be_something_to_resume(folder: Path) -> None:
@@ -287,7 +298,7 @@ def test_an_unfinished_simulation_with_other_options_is_not_resumed(
     _stop_simulation(folder, name, signal.SIGKILL)
     kept = {path: path.read_bytes() for path in _kept(folder)[0].iterdir()}
     changed = [now if word == before else word for word in words]
-    done = as_program(changed[0], "--resume", *changed[1:], *program)
+    done = as_program(*changed, "--resume", *program)
     assert done.code == 2, done.err
     assert why in done.err
     assert one_sentence(done.err)

@@ -27,7 +27,7 @@ _GROUPS = {
         "count": "count events while a program runs",
         "compare": "say what changed between two versions of a program",
         "scale": "find out how events grow with a parameter",
-        "state": "estimate every event at every tick of one run",
+        "estimate": "estimate every event at every tick of one run",
         "phases": "find where a program's footprint or events change their course",
         "profile": "find out where in a program an event happens",
         "regions": "run a program and collect the regions that it marks",
@@ -48,13 +48,15 @@ _GROUPS = {
     },
     "simulated machines and studies": {
         "sim": "list and show simulated machines, and compile programs for them",
-        "study": "carry out the experiments of published studies again",
-        "bench": "score estimators on counter series in which all is known",
+        "lab": "carry out published studies again, and score estimators",
     },
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 # What commands were called before, and what does the same now: an old name answers with the new.
 RENAMED: dict[str, str] = {
+    "state": "estimate [--watch] -- CMD`, `gnomon estimate REC` or `gnomon estimate identify REC",
+    "bench": "lab bench",
+    "study": "lab study",
     "cc": "sim compile",
     "machine": "sim",
     "run": "regions",

@@ -81,4 +81,6 @@ def resume_command(words: list[str]) -> str:
     """Return the command line that goes on with the campaign of this one."""
     at = words.index("--") if "--" in words else len(words)
     own = [word for word in words[:at] if word not in ("--resume", "--force")]
-    return shlex.join(["gnomon", *own[:1], "--resume", *own[1:], *words[at:]])
+    # After the words of a command, as in `gnomon lab study NAME --resume`.
+    first = next((place for place, word in enumerate(own) if word.startswith("-")), len(own))
+    return shlex.join(["gnomon", *own[:first], "--resume", *own[first:], *words[at:]])

@@ -123,6 +123,16 @@ def command(given: argparse.Namespace, argv: Sequence[str] | None = None) -> Com
     )
 
 
+def names(text: str | None, option: str, example: str) -> list[str] | None:
+    """Return the names in a list with commas, None without one; it must name something."""
+    if text is None:
+        return None
+    found = [each.strip() for each in text.split(",") if each.strip()]
+    if not found:
+        raise UsageError(f"{option} names nothing: write names as in {example}.")
+    return found
+
+
 def takes_output(given: argparse.Namespace) -> bool:
     """Whether standard output is for data, so that a measured program must not write there."""
     return bool(given.json or getattr(given, "csv", False))

@@ -34,8 +34,10 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def _error(calibration: list[Path]) -> float:
     laptop = MachineSource("laptop")
-    state = gn.observe(BFS, EVENTS, interval="1us", registers=1, calibration=calibration, on=laptop)
-    truth = gn.observe(BFS, EVENTS, interval="1us", on=laptop)
+    state = gn.estimate(
+        BFS, EVENTS, interval="1us", registers=1, calibration=calibration, on=laptop
+    )
+    truth = gn.estimate(BFS, EVENTS, interval="1us", on=laptop)
     rows = min(len(state), len(truth)) - 1
     order = [truth.names.index(name) for name in state.readings.layout.events]
     true = np.column_stack([truth.readings.fixed, truth.readings.counts])[:rows, order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.analysis.estimate.intake import Intake
+from gnomon.analysis.estimate.gather import Intake
 from gnomon.analysis.estimate.model import Layout
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Turn

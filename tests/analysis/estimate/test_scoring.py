@@ -10,10 +10,16 @@ import pytest
 from gnomon.analysis.estimate.model import Estimates, causal
 from gnomon.analysis.estimate.models import model_names
 from gnomon.analysis.estimate.scoring.data import CounterSeries, read_data_sets
-from gnomon.analysis.estimate.scoring.entries import Entry, Rule, all_entries, choose_entries
 from gnomon.analysis.estimate.scoring.errors import event_scores
 from gnomon.analysis.estimate.scoring.masking import as_chosen, in_turn
-from gnomon.analysis.estimate.scoring.run import score, score_file
+from gnomon.analysis.estimate.scoring.run import (
+    Entry,
+    Rule,
+    all_entries,
+    choose_entries,
+    score,
+    score_file,
+)
 from gnomon.errors import GnomonError, UsageError
 
 from .series import program

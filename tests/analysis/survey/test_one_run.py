@@ -35,7 +35,7 @@ def _truth(machine: str, command: list[str], events: list[str]) -> dict[str, flo
 def _linear(machine: str, interval: str, command: list[str]) -> dict[str, float]:
     """Let sets take turns of one length, and let readings stand for the whole run."""
     source = MachineSource(machine)
-    state = gn.observe(
+    state = gn.estimate(
         command,
         "all",
         on=source,

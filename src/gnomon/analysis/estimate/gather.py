@@ -1,25 +1,91 @@
-"""Gathering a run as it goes on: raw readings and estimates, in memory and on disk."""
+"""Gathering a run as it goes on: raw readings and estimates, in memory and on disk.
+
+Nothing that cannot be true gets from turns into the ticks for estimators.
+"""
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from gnomon.analysis.estimate.intake import Intake
 from gnomon.analysis.estimate.model import Estimates, Readings, Tick
-from gnomon.analysis.estimate.totals import run_totals
 from gnomon.recording.contents import Reading, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gnomon.analysis.estimate.model import Flags, Layout, Model
-    from gnomon.analysis.estimate.totals import Totals
+    from gnomon.analysis.estimate.result import Totals
     from gnomon.measure.run import Sink
     from gnomon.recording import RecordingWriter
     from gnomon.sources.base import Turn
+
+
+class Intake:
+    """Adds places up and leaves out readings that cannot be true, each event by itself.
+
+    A rotation ends when as many ticks have passed as there are sets. `notes` counts what
+    was left out, by what is to be said of it.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.notes: Counter[str] = Counter()
+        self.ticks = 0
+        self._events = {name: place for place, name in enumerate(layout.events)}
+        self._fixed = {name: place for place, name in enumerate(layout.fixed)}
+        self._rates = [0.0] * len(layout.fixed)  # the last that were right, each second
+
+    def take(self, turn: Turn) -> Tick | None:
+        """Return the tick that a turn makes; None when no time has passed in it."""
+        import numpy as np
+
+        seconds = (turn.time - turn.start) / 1e9
+        if seconds <= 0:
+            self.notes["ticks in which time did not pass or went backwards were left out"] += 1
+            return None
+        counts = np.full(len(self._events), np.nan)
+        fixed = np.full(len(self._fixed), np.nan)
+        for name, value in sums(turn.readings).items():
+            if not (0 <= value < math.inf):
+                if not math.isnan(value):
+                    self.notes[f"readings of {name} went backwards or beyond all bounds"] += 1
+                else:
+                    self.notes[f"readings of {name} failed: it was not on a counter"] += 1
+                continue
+            if name in self._events:
+                counts[self._events[name]] = value
+            elif name in self._fixed:
+                fixed[self._fixed[name]] = value
+        for place, value in enumerate(fixed):
+            if math.isnan(value):
+                # Estimators need a state in every tick: what was last is the best guess.
+                fixed[place] = self._rates[place] * seconds
+            else:
+                self._rates[place] = value / seconds
+        self.ticks += 1
+        return Tick(seconds, fixed, counts, self.ticks % len(self.layout.sets) == 0)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was left out, in words."""
+        return [f"{count} {text}" for text, count in self.notes.items()]
+
+
+def sums(readings: Iterable[Reading]) -> dict[str, float]:
+    """Return what each event counted in all its places; NaN when one of them has no count."""
+    found: dict[str, float] = {}
+    for reading in readings:
+        value = math.nan if reading.value is None else float(reading.value)
+        if not (value >= 0 or math.isnan(value)):
+            # One place that went backwards must not hide behind others that did not.
+            value = -math.inf
+        found[reading.event] = found.get(reading.event, 0.0) + value
+    return found
 
 
 class Accounts:
@@ -268,6 +334,8 @@ class Gatherer(Keeper):
 
     def totals(self) -> Totals:
         """Return the totals of the run so far, if its ticks are kept."""
+        from gnomon.analysis.estimate.totals import run_totals
+
         return run_totals(self.readings)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon.analysis.estimate.result import MetricState
 from gnomon.events.formula.dimensions import parse_unit
 from gnomon.events.metrics import BoundMetric, load_metrics
 from gnomon.sources.base import HasPresets
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gnomon.analysis.estimate.model import Array, Estimates, Flags, Layout, Tick
-    from gnomon.analysis.estimate.state import State
+    from gnomon.analysis.estimate.result import State
     from gnomon.events.presets import PresetTable
     from gnomon.recording.contents import EventInfo, Provenance
 
@@ -24,22 +25,12 @@ _WIDTH = 1.645
 """Standard deviations on either side that hold 90 % of a normal distribution."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricState:
-    """A metric over a run, with a 90 % interval, and its course; None where it has no value."""
-
-    name: str
-    title: str
-    unit: str
-    value: float | None
-    low: float | None
-    high: float | None
-    values: tuple[float | None, ...] = ()
-    lows: tuple[float | None, ...] = ()
-    highs: tuple[float | None, ...] = ()
+def with_metrics(state: State) -> State:
+    """Return the state of a run with all metrics that its events allow."""
+    return replace(state, metrics=_metrics_of(state))
 
 
-def metrics_of(state: State) -> tuple[MetricState, ...]:
+def _metrics_of(state: State) -> tuple[MetricState, ...]:
     """Return all metrics that the events of a run allow."""
     import numpy as np
 
@@ -58,7 +49,7 @@ def metrics_of(state: State) -> tuple[MetricState, ...]:
     constants = _constants(state.provenance)
     seconds = np.array([state.seconds])
     found = []
-    for bound in bound_metrics(state.provenance, state.events, counts):
+    for bound in bound_metrics(state.provenance, state.infos, counts):
         ticks = bound.formula.evaluate_rows_with_variance(
             {**counts, "time": readings.seconds, **constants}, variances
         )

@@ -10,103 +10,15 @@ it for a whole run; `Model.smooth` looks at the whole run at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from gnomon.analysis.estimate.result import Array, Estimates, Flags, Layout, Readings, Tick
 
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+__all__ = ["COVERAGE", "Array", "Estimates", "Filter", "Flags", "Layout", "Model", "Readings"]
+__all__ += ["Tick", "causal", "strict"]
 
 COVERAGE = 0.9
 """How often the truth lies within an interval of an estimate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which events there are, in which order, and which of them are read together."""
-
-    events: tuple[str, ...]
-    fixed: tuple[str, ...] = ()
-    sets: tuple[tuple[int, ...], ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.events)
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """One interval: its length, what the fixed counters counted, and the events that were read.
-
-    `counts` has one value an event, NaN for those not read in this tick.
-    """
-
-    seconds: float
-    fixed: Array
-    counts: Array
-    ends_rotation: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """The ticks of a run: arrays with a row a tick. NaN where an event was not read."""
-
-    layout: Layout
-    seconds: Array
-    fixed: Array
-    counts: Array
-    ends_rotation: Flags
-
-    def __len__(self) -> int:
-        return len(self.seconds)
-
-    def tick(self, row: int) -> Tick:
-        """The tick in a row."""
-        return Tick(
-            float(self.seconds[row]),
-            self.fixed[row],
-            self.counts[row],
-            bool(self.ends_rotation[row]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """Counts of every event in consecutive ticks, a row a tick, none negative.
-
-    `mean` is the value to show, `low` to `high` its 90 % interval, `deviation` its standard
-    deviation. Where an event was read, all of them are what was read, and the deviation is 0.
-    Of an event that was never read nothing is known: all of them are NaN.
-    """
-
-    mean: Array
-    deviation: Array
-    low: Array
-    high: Array
-
-    def __len__(self) -> int:
-        return len(self.mean)
-
-    @classmethod
-    def nothing(cls, events: int) -> Self:
-        """The estimates of a run without ticks."""
-        import numpy as np
-
-        return cls(*np.empty((4, 0, events)))
-
-    @classmethod
-    def joined(cls, parts: list[Self]) -> Self:
-        """Consecutive estimates as one."""
-        import numpy as np
-
-        return cls(
-            *(
-                np.concatenate([getattr(part, field) for part in parts])
-                for field in ("mean", "deviation", "low", "high")
-            )
-        )
 
 
 class Filter(Protocol):

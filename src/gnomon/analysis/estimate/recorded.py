@@ -6,46 +6,81 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.estimate.identify.recordings import machine_of
-from gnomon.analysis.estimate.identify.store import find_parameters
+from gnomon.analysis.estimate.metrics import with_metrics
 from gnomon.analysis.estimate.model import Estimates, Layout, Readings, causal
 from gnomon.analysis.estimate.models import find_model, with_parameters
-from gnomon.analysis.estimate.state import State
+from gnomon.analysis.estimate.result import State
 from gnomon.analysis.estimate.totals import run_totals
 from gnomon.errors import UsageError
 from gnomon.events.syntax import split_items
 from gnomon.recording import Recording
-from gnomon.recording.contents import RunInfo
+from gnomon.recording.contents import EventInfo, Provenance, RunInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from gnomon.analysis.estimate.model import Array, Model
 
+_MISSING = "have no stored estimates: `gnomon estimate REC` makes them"
 
-def estimate(
+
+def estimated_again(
     recording: str | os.PathLike[str] | Recording,
     *,
-    model: str | Model = "default",
-    smooth: bool = True,
+    model: str | Model | None = None,
+    smooth: bool = False,
     run: int | None = None,
     parameters: str | os.PathLike[str] | None = None,
 ) -> State:
-    """Estimate a recorded run anew, from all its readings at once unless `smooth` is False.
+    """Return a recorded run as it was estimated while it went on, or anew if anything asks for it.
 
-    `parameters` names processes that `gnomon state identify` stored, as in `observe`.
+    What has no stored estimates, as where the run was cut short, is estimated anew as well.
     """
-    state = state_of(recording, run=run)
+    state = stored_estimates(recording, run=run)
+    again = smooth or model is not None or parameters is not None
+    if not again and not _without_estimates(state):
+        return state
+    if model is None:
+        model = state.provenance.model if parameters is None else "choice"
     chosen = find_model(model) if isinstance(model, str) else model
     if parameters is not None:
-        processes = find_parameters(parameters, machine_of(state.provenance))
-        chosen = with_parameters(chosen, processes)
-    estimates = _estimated(chosen, state.readings, state.provenance.interval, smooth=smooth)
+        from gnomon.analysis.estimate.identify.store import find_parameters, machine_of
+
+        chosen = with_parameters(chosen, find_parameters(parameters, machine_of(state.provenance)))
+    estimates = estimated(chosen, state.readings, state.provenance.interval, smooth=smooth)
     provenance = replace(state.provenance, model=chosen.name)
-    return replace(state, provenance=provenance, estimates=estimates, smoothed=smooth)
+    warnings = tuple(text for text in state.warnings if not text.endswith(_MISSING))
+    return with_metrics(
+        replace(
+            state,
+            provenance=provenance,
+            estimates=estimates,
+            smoothed=smooth,
+            warnings=warnings,
+        )
+    )
 
 
-def _estimated(
-    model: Model, readings: Readings, interval: int | None, *, smooth: bool
-) -> Estimates:
+def of_readings(readings: Readings, *, model: str | Model, smooth: bool) -> State:
+    """Return the state of a run of which there are nothing but readings, as arrays."""
+    import numpy as np
+
+    chosen = find_model(model) if isinstance(model, str) else model
+    ends = tuple(np.round(np.cumsum(readings.seconds) * 1e9).astype(np.int64).tolist())
+    layout = readings.layout
+    return State(
+        infos=tuple(EventInfo(name) for name in (*layout.fixed, *layout.events)),
+        ends=ends,
+        readings=readings,
+        estimates=estimated(chosen, readings, None, smooth=smooth),
+        totals=run_totals(readings),
+        run=RunInfo(0, end=ends[-1] if ends else 0),
+        smoothed=smooth,
+        provenance=Provenance("arrays", model=chosen.name, always=layout.fixed),
+    )
+
+
+def estimated(model: Model, readings: Readings, interval: int | None, *, smooth: bool) -> Estimates:
     """Estimate ticks as if all were of the usual length, which is what models compare."""
     import numpy as np
 
@@ -66,16 +101,23 @@ def _estimated(
     return Estimates(mean, found.deviation / factors, low, high)
 
 
-def state_of(recording: str | os.PathLike[str] | Recording, *, run: int | None = None) -> State:
-    """Return a recorded run as it was estimated while it went on."""
+def has_estimates(recording: Recording) -> bool:
+    """Whether a recording was made by `gnomon estimate`, so that estimates are stored in it."""
+    return bool(recording.provenance.sets)
+
+
+def stored_estimates(
+    recording: str | os.PathLike[str] | Recording, *, run: int | None = None
+) -> State:
+    """Return a recorded run as it was estimated while it went on; nothing is estimated anew."""
     if not isinstance(recording, Recording):
         with Recording.open(recording) as opened:
-            return state_of(opened, run=run)
+            return stored_estimates(opened, run=run)
     provenance = recording.provenance
     if not provenance.sets:
         raise UsageError(
             f"'{recording.path.name}' has no sets that took turns: "
-            "`gnomon state record` makes recordings that have."
+            "`gnomon estimate -o REC` makes recordings that have."
         )
     info = _run(recording, run)
     columns = recording.columns("readings", run=info.run)
@@ -88,17 +130,29 @@ def state_of(recording: str | os.PathLike[str] | Recording, *, run: int | None =
     warnings = list(recording.warnings)
     if not recording.complete:
         warnings.insert(0, "the recording is incomplete: it was cut short or is being written")
-    return State(
-        provenance=provenance,
-        events=recording.events,
+    state = State(
+        infos=recording.events,
         ends=tuple((ends - info.start).tolist()),
         readings=readings,
         estimates=_estimates(recording, layout, ends, readings, info.run),
         totals=run_totals(readings),
         run=info,
+        recording=str(recording.path),
+        provenance=provenance,
         warnings=tuple(warnings),
-        path=str(recording.path),
     )
+    if missing := _without_estimates(state):
+        text = f"{missing} of {len(state)} ticks {_MISSING}"
+        state = replace(state, warnings=(*state.warnings, text))
+    return with_metrics(state)
+
+
+def _without_estimates(state: State) -> int:
+    """Return how many ticks lack estimates of events that were read at all."""
+    import numpy as np
+
+    read = np.isfinite(state.readings.counts).any(axis=0)
+    return int(np.isnan(state.estimates.mean[:, read]).any(axis=1).sum())
 
 
 def layout_of(always: tuple[str, ...], sets: tuple[str, ...]) -> Layout:
@@ -181,7 +235,7 @@ def _held(fixed: Array, seconds: Array) -> Array:
 def _estimates(
     recording: Recording, layout: Layout, ends: Array, readings: Readings, run: int
 ) -> Estimates:
-    """Return the estimates that were recorded, or new ones where a run was cut short."""
+    """Return the estimates that were recorded; NaN where a run was cut short."""
     import numpy as np
 
     columns = recording.columns("estimates", run=run)
@@ -193,9 +247,74 @@ def _estimates(
         values = np.full_like(readings.counts, np.nan)
         values[rows[where >= 0], where[where >= 0]] = columns[name][where >= 0]
         arrays.append(values)
-    found = Estimates(*arrays)
-    read = np.isfinite(readings.counts)
-    if np.isnan(found.mean[:, read.any(axis=0)]).any():
-        origin = recording.provenance
-        return _estimated(find_model(origin.model), readings, origin.interval, smooth=False)
-    return found
+    return Estimates(*arrays)
+
+
+# ---- runs that were recorded before, for models to begin with ----------------------------------
+
+FEWEST_TICKS = 3
+"""A run of fewer ticks has no course to learn from."""
+
+
+def calibration_of(
+    recordings: Sequence[str | os.PathLike[str]], layout: Layout, seconds: float
+) -> Readings:
+    """Return the ticks of all runs of recordings, as if each had lasted so many seconds."""
+    import numpy as np
+
+    runs = [run for path in recordings for run in _calibrating(path, layout, seconds)]
+    read = np.isfinite(np.concatenate([run.counts for run in runs])).any(0)
+    if not read.any():
+        raise UsageError(
+            f"nothing in {_names(recordings)} is among the events to estimate: calibrate with "
+            f"some of {', '.join(layout.events[:5])}."
+        )
+    return Readings(
+        layout,
+        *(
+            np.concatenate([getattr(run, field) for run in runs])
+            for field in ("seconds", "fixed", "counts", "ends_rotation")
+        ),
+    )
+
+
+def _calibrating(
+    path: str | os.PathLike[str], layout: Layout, seconds: float
+) -> Iterator[Readings]:
+    with Recording.open(path) as recording:
+        name = recording.path.name
+        missing = [e for e in layout.fixed if e not in {i.name for i in recording.events}]
+        if missing:
+            raise UsageError(
+                f"'{name}' cannot calibrate: it lacks {missing[0]}, which is counted all the "
+                "time and tells which ticks are alike; record it as well."
+            )
+        found = False
+        for info in recording.runs:
+            columns = recording.columns("readings", run=info.run)
+            if len(set(columns["time"].tolist())) >= FEWEST_TICKS:
+                found = True
+                yield _of_length(tick_readings(columns, layout, info.start), seconds)
+        if not found:
+            raise UsageError(
+                f"'{name}' cannot calibrate: it has totals, but no ticks to learn from; "
+                "record it over time, as `gnomon count -i` does."
+            )
+
+
+def _of_length(readings: Readings, seconds: float) -> Readings:
+    import numpy as np
+
+    kept = readings.seconds > 0
+    factors = (seconds / readings.seconds[kept])[:, None]
+    return replace(
+        readings,
+        seconds=np.full(int(kept.sum()), seconds),
+        fixed=readings.fixed[kept] * factors,
+        counts=readings.counts[kept] * factors,
+        ends_rotation=readings.ends_rotation[kept],
+    )
+
+
+def _names(recordings: Sequence[str | os.PathLike[str]]) -> str:
+    return " and ".join(f"'{os.fspath(path)}'" for path in recordings)

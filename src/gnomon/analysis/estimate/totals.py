@@ -12,11 +12,11 @@ makes the total that of linear scaling.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.model import COVERAGE
 from gnomon.analysis.estimate.predictors import predictions, states
+from gnomon.analysis.estimate.result import Totals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,16 +36,6 @@ _FEWEST_SEEN = 10
 
 _SHARPNESS, _SHARPEST = 0.5, 20.0  # how fast trust in predictors falls with their errors
 _UNCERTAIN = 0.6  # of what the busiest turn counted
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The total of every event over a run, with its 90 % interval; NaN when it was never read."""
-
-    mean: Array
-    deviation: Array
-    low: Array
-    high: Array
 
 
 def run_totals(readings: Readings) -> Totals:

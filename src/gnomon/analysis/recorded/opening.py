@@ -162,9 +162,9 @@ def _has_sets(recording: Recording) -> bool:
 
 
 def _estimates(recording: Recording) -> Any:
-    from gnomon.analysis.estimate.recorded import state_of
+    from gnomon.analysis.estimate import stored_estimates
 
-    return state_of(recording)
+    return stored_estimates(recording)
 
 
 def _has_footprint(recording: Recording) -> bool:

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 from gnomon import lazy_names
 
 if TYPE_CHECKING:
+    from gnomon.analysis.study.experiments import Experiment, Study
     from gnomon.analysis.study.result import (
         Bar,
         Bars,
         Curve,
         Curves,
-        Experiment,
+        Drawings,
         Findings,
+        Listed,
         Picture,
         Row,
         Scene,
-        Study,
+        Studies,
+        StudyEntry,
         Surface,
         Value,
         Verdict,
@@ -28,15 +31,22 @@ __all__ = [
     "Bars",
     "Curve",
     "Curves",
+    "Drawings",
     "Experiment",
     "Findings",
+    "Listed",
     "Picture",
     "Row",
     "Scene",
+    "Studies",
     "Study",
+    "StudyEntry",
     "Surface",
     "Value",
     "Verdict",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "result"))
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    dict.fromkeys(__all__, "result") | dict.fromkeys(("Experiment", "Study"), "experiments"),
+)

@@ -1,18 +1,14 @@
-"""A study: its experiments, a row for each published quantity, and what is drawn beside them."""
+"""What a study gives: a row per published quantity, and what is drawn beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from gnomon.errors import UsageError
-from gnomon.events.tomlfile import suggestion
-
-if TYPE_CHECKING:
-    from gnomon.messaging.result import Timeline
+from gnomon.messaging.result import Timeline
+from gnomon.result import Result, derived
 
 Value = int | float | str | None
 """A number, a few words where no number says it, or nothing where nothing was published."""
@@ -103,68 +99,68 @@ Picture = Surface | Curves | Bars | Scene
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
-    """An experiment of a document; `module` has a function `run(seed)` that yields its rows.
-
-    It may have a function `pictures(seed)`, too, for what a table cannot show. Where a module
-    has several experiments, `MODULE:NAME` stands for its functions `run_NAME` and
-    `pictures_of_NAME`.
-    """
+class Drawings:
+    """What an experiment draws, by kind."""
 
     id: str
     title: str
-    module: str
-
-    def run(self, seed: int) -> list[Row]:
-        """Carry the experiment out; its module is loaded only now."""
-        module, _, name = self.module.partition(":")
-        function: Callable[[int], Iterable[Row]] = getattr(
-            import_module(module), f"run_{name}" if name else "run"
-        )
-        return list(function(seed))
-
-    def pictures(self, seed: int) -> Sequence[Picture]:
-        """Return what there is to draw, which most experiments have not."""
-        module, _, name = self.module.partition(":")
-        function: Callable[[int], Sequence[Picture]] | None = getattr(
-            import_module(module), f"pictures_of_{name}" if name else "pictures", None
-        )
-        return () if function is None else function(seed)
+    surfaces: tuple[Surface, ...] = ()
+    curves: tuple[Curves, ...] = ()
+    bars: tuple[Bars, ...] = ()
+    scenes: tuple[Scene, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
-    """A document whose experiments can be carried out again."""
+class Findings(Result):
+    """What carrying out a study has given, after which document, with which seed.
+
+    `drawings` are those of the experiments; there are none where it was interrupted.
+    """
+
+    kind: ClassVar[str] = "study"
+
+    study: str
+    title: str
+    document: str
+    seed: int
+    rows: tuple[Row, ...]
+    interrupted: bool = False
+    drawings: tuple[Drawings, ...] = ()
+
+    @derived
+    def verdicts(self) -> dict[str, int]:
+        """How many rows have each verdict."""
+        found = Counter(row.verdict for row in self.rows)
+        return {verdict.value: found[verdict] for verdict in Verdict}
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many rows have this verdict."""
+        return self.verdicts[verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An experiment in a listing."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyEntry:
+    """A study in a listing."""
 
     name: str
     title: str
     document: str
-    experiments: tuple[Experiment, ...]
-    simulated: bool = True
-
-    def choose(self, ids: Sequence[str] | None) -> tuple[Experiment, ...]:
-        """Return the experiments of these ids in the study's order; all of them for None."""
-        if ids is None:
-            return self.experiments
-        known = {each.id.lower(): each for each in self.experiments}
-        for wanted in ids:
-            if wanted.lower() not in known:
-                names = [each.id for each in self.experiments]
-                hint = suggestion(wanted, names) or f": choose from {', '.join(names)}."
-                raise UsageError(f"study {self.name} has no experiment '{wanted}'{hint}")
-        asked = {wanted.lower() for wanted in ids}
-        return tuple(each for key, each in known.items() if key in asked)
+    simulated: bool
+    experiments: tuple[Listed, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """What carrying out a study has given."""
+class Studies(Result):
+    """The studies that can be carried out."""
 
-    study: Study
-    seed: int
-    rows: tuple[Row, ...]
-    interrupted: bool = False
+    kind: ClassVar[str] = "studies"
 
-    def count(self, verdict: Verdict) -> int:
-        """Return how many rows have this verdict."""
-        return sum(row.verdict is verdict for row in self.rows)
+    studies: tuple[StudyEntry, ...]

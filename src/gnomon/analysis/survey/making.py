@@ -304,7 +304,7 @@ def _with_turns(
     interval: str | int | None,
 ) -> Provenance:
     """Return a provenance that tells what is counted all the time, and how long a turn is."""
-    from gnomon.analysis.estimate.observe import tick_length
+    from gnomon.analysis.estimate.estimating import tick_length
     from gnomon.analysis.survey.turns import always_counted
 
     several = len({batch.origin for batch in batches}) > 1

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.estimate.estimating import countable_sets, follow, open_rotation, tick_length
 from gnomon.analysis.estimate.gather import Keeper
-from gnomon.analysis.estimate.observe import countable_sets, follow, open_rotation, tick_length
 from gnomon.analysis.estimate.recorded import readings_of
 from gnomon.analysis.estimate.schedule import Shuffled
 from gnomon.analysis.estimate.sets import plan_sets
@@ -21,7 +21,7 @@ from gnomon.sources.base import Command, Rotates, Source
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Tick
-    from gnomon.analysis.estimate.totals import Totals
+    from gnomon.analysis.estimate.result import Totals
     from gnomon.analysis.survey.batches import Batch
     from gnomon.recording import Recording
     from gnomon.sources.base import Turn

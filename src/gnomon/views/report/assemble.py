@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon.recording.contents import Provenance
 from gnomon.units import format_duration
 from gnomon.views.report.page import Figure, Page, Section
-
-if TYPE_CHECKING:
-    from gnomon.analysis.estimate.state import State
-
-
-def state_page(result: State) -> Page:
-    """Return the report of the state of a run."""
-    from gnomon.views.report.state import state_sections
-
-    title = f"State of {command_text(result.provenance)}"
-    return page_of(title, state_sections(result), (result.provenance,), result.warnings)
 
 
 def page_of(

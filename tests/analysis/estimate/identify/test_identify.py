@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.analysis.estimate.identify import (
-    Identification,
     close,
     identify,
     identify_series,
     load_parameters,
     store_parameters,
 )
-from gnomon.analysis.estimate.identify.closure import simulate
+from gnomon.analysis.estimate.identify.autocorrelation import simulate
 from gnomon.analysis.estimate.identify.store import store_file
+from gnomon.analysis.estimate.result import Identification
 from gnomon.errors import GnomonError, UsageError
 
 INTERVAL = 0.04
@@ -113,7 +113,7 @@ def test_what_is_stored_comes_back(tmp_path: Path) -> None:
     assert path == store_file("my machine/1", "./a.out", tmp_path)
     again = load_parameters("my machine/1", "./a.out", tmp_path)
     assert set(again) == {"cycles", "L1 misses:u"}
-    assert again["cycles"].beta == found.processes["cycles"].beta
+    assert again["cycles"].beta == found.events["cycles"].beta
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from tests.analysis.estimate.kalman.dense import Floats
 
-from gnomon.analysis.estimate.kalman import KALMAN_MODELS, BlockKalman, JointKalman
+from gnomon.analysis.estimate.kalman import MODELS, BlockKalman, JointKalman
 from gnomon.analysis.estimate.kalman.blocks import Parameters
-from gnomon.analysis.estimate.kalman.transforms import Transform
+from gnomon.analysis.estimate.kalman.showing import Transform
 from gnomon.analysis.estimate.model import Estimates, Layout, Model, Readings, causal, strict
 
-BY_NAME = {model.name: model for model in KALMAN_MODELS}
-EVERY = pytest.mark.parametrize("model", KALMAN_MODELS, ids=lambda model: model.name)
+BY_NAME = {model.name: model for model in MODELS}
+EVERY = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 DATA = Path(__file__).resolve().parents[5] / "shared" / "data" / "counters"
 
 

@@ -15,9 +15,9 @@ from gnomon.analysis.estimate.baselines.methods import (
 )
 from gnomon.analysis.estimate.model import Model
 
-__all__ = ["BASELINES", "ForgettingMean", "Hold", "LinearScaling"]
+__all__ = ["MODELS", "ForgettingMean", "Hold", "LinearScaling"]
 
-BASELINES: tuple[Model, ...] = (
+MODELS: tuple[Model, ...] = (
     Hold(),
     LinearScaling(),
     Interpolation(),

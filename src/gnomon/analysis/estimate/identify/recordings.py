@@ -3,31 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gnomon.analysis.estimate.identify.autocorrelation import Identified, identify_series
+from gnomon.analysis.estimate.identify.autocorrelation import close, identify_series
+from gnomon.analysis.estimate.identify.store import machine_of, store_parameters
+from gnomon.analysis.estimate.result import Identification
 from gnomon.errors import UsageError
-from gnomon.recording.contents import Provenance
 
-
-@dataclass(frozen=True, slots=True)
-class Identification:
-    """The processes of events, and where they were seen."""
-
-    machine: str
-    workload: str
-    interval: float
-    processes: Mapping[str, Identified]
-    simulated: bool = False
-    source: str = ""
-    warnings: tuple[str, ...] = field(default=())
+if TYPE_CHECKING:
+    from gnomon.recording.contents import Provenance
 
 
 def identify(
-    recordings: Sequence[str | os.PathLike[str]], events: Sequence[str] | None = None
+    recordings: Sequence[str | os.PathLike[str]],
+    events: Sequence[str] | None = None,
+    *,
+    closure: int = 0,
+    seed: int = 0,
+    machine: str | None = None,
+    workload: str | None = None,
+    store: bool = False,
 ) -> Identification:
-    """Identify the events of recordings that were read over time, all runs together."""
+    """Identify the events of recordings that were read over time, all runs together.
+
+    With `closure` each process is simulated so many times and identified again. `store` keeps what
+    was found for later runs, under the names of `machine` and `workload` if they are given.
+    """
+    if closure < 0:
+        raise UsageError("--closure is a number of simulations, as in --closure 10.")
+    found = _identified(recordings, events)
+    if machine or workload:
+        found = replace(
+            found, machine=machine or found.machine, workload=workload or found.workload
+        )
+    if closure:
+        again = {
+            name: replace(
+                each,
+                closure=close(
+                    each, found.interval_s, samples=each.samples, sets=1, repeats=closure, seed=seed
+                ),
+            )
+            for name, each in found.events.items()
+            if not each.doubt
+        }
+        found = replace(found, events={**found.events, **again})
+    return replace(found, stored=str(store_parameters(found))) if store else found
+
+
+def _identified(
+    recordings: Sequence[str | os.PathLike[str]], events: Sequence[str] | None
+) -> Identification:
     import numpy as np
 
     from gnomon.analysis.series import slices_over_time
@@ -39,11 +67,11 @@ def identify(
     intervals: list[float] = []
     places: set[tuple[str, str]] = set()
     warnings: list[str] = []
-    simulated, source = False, ""
+    origins: list[Provenance] = []
     for path in recordings:
         recording = Recording.open(path)
         origin = recording.provenance
-        simulated, source = simulated or origin.simulated, origin.source
+        origins.append(origin)
         places.add((machine_of(origin), _workload(origin.command)))
         names = {event.name for event in recording.events}
         for wanted in events or ():
@@ -67,14 +95,10 @@ def identify(
     if max(intervals) > 1.5 * min(intervals):
         warnings.append("the recordings were read at different intervals; the median is used.")
     processes = {name: identify_series(sets, interval) for name, sets in series.items()}  # type: ignore[arg-type]
+    origin = next((each for each in origins if each.simulated), origins[0])
     return Identification(
-        machine, workload, interval, processes, simulated, source, tuple(warnings)
+        machine, workload, interval, processes, provenance=origin, warnings=tuple(warnings)
     )
-
-
-def machine_of(origin: Provenance) -> str:
-    """Return under which name of a machine processes are kept."""
-    return (origin.machine if origin.simulated else origin.host) or origin.cpu or "unknown"
 
 
 def _workload(command: Sequence[str]) -> str:

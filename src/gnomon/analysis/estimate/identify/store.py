@@ -9,10 +9,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from gnomon.analysis.estimate.identify.recordings import Identification
 from gnomon.analysis.estimate.kalman.blocks import Parameters
+from gnomon.analysis.estimate.result import Identification
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import Section, read_definitions
+from gnomon.recording.contents import Provenance
 
 
 def store_folder() -> Path:
@@ -24,6 +25,11 @@ def store_folder() -> Path:
 def store_file(machine: str, workload: str, folder: Path | None = None) -> Path:
     """Return the file of a workload on a machine."""
     return (folder or store_folder()) / _plain(machine) / f"{_plain(workload)}.toml"
+
+
+def machine_of(origin: Provenance) -> str:
+    """Return under which name of a machine processes are kept."""
+    return (origin.machine if origin.simulated else origin.host) or origin.cpu or "unknown"
 
 
 def store_parameters(found: Identification, folder: Path | None = None) -> Path:
@@ -38,7 +44,7 @@ def store_parameters(found: Identification, folder: Path | None = None) -> Path:
             "noise": each.noise,
             "samples": each.samples,
         }
-        for name, each in found.processes.items()
+        for name, each in found.events.items()
         if not each.doubt and all(map(math.isfinite, (each.mean, each.sigma, each.beta)))
     }
     if not events:
@@ -46,7 +52,7 @@ def store_parameters(found: Identification, folder: Path | None = None) -> Path:
     content = {
         "machine": found.machine,
         "workload": found.workload,
-        "interval_s": found.interval,
+        "interval_s": found.interval_s,
         "events": events,
     }
     path = store_file(found.machine, found.workload, folder)
@@ -72,7 +78,7 @@ def load_parameters(
     if not path.exists():
         raise UsageError(
             f"nothing is stored of '{workload}' on '{machine}': "
-            "`gnomon state identify REC --store` does that."
+            "`gnomon estimate identify REC --store` does that."
         )
     return read_parameters(path)
 
@@ -83,7 +89,7 @@ def find_parameters(name: str | os.PathLike[str], machine: str) -> Mapping[str, 
     if text.endswith(".toml"):
         if not Path(text).is_file():
             raise UsageError(
-                f"there is no file '{text}': `gnomon state identify REC --store` makes one."
+                f"there is no file '{text}': `gnomon estimate identify REC --store` makes one."
             )
         return read_parameters(Path(text))
     elsewhere, _, workload = text.rpartition("/")

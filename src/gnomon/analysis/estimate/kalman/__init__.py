@@ -7,9 +7,9 @@ from gnomon.analysis.estimate.kalman.blocks import BlockKalman
 from gnomon.analysis.estimate.kalman.joint import JointKalman
 from gnomon.analysis.estimate.model import Model
 
-__all__ = ["KALMAN_MODELS", "BlockFilter", "BlockKalman", "JointKalman"]
+__all__ = ["MODELS", "BlockFilter", "BlockKalman", "JointKalman"]
 
-KALMAN_MODELS: tuple[Model, ...] = (
+MODELS: tuple[Model, ...] = (
     BlockKalman("random-walk", "random-walk"),
     BlockKalman("gauss-markov", "gauss-markov"),
     BlockKalman("integrated-gauss-markov", "integrated"),

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.analysis.estimate.kalman.history import History, Rows
 from gnomon.analysis.estimate.kalman.learned import LearnedKalman
-from gnomon.analysis.estimate.kalman.showing import Shown, shown_where_read
-from gnomon.analysis.estimate.kalman.transforms import Transform
+from gnomon.analysis.estimate.kalman.showing import Shown, Transform, shown_where_read
 from gnomon.analysis.estimate.model import Estimates, Layout, Readings, Tick
 
 if TYPE_CHECKING:

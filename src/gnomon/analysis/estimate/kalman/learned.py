@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gnomon.analysis.estimate.kalman.turns import in_turns
-from gnomon.analysis.estimate.model import Estimates, Filter, Layout, Readings
+from gnomon.analysis.estimate.model import Estimates, Filter, Layout, Readings, Tick
 
 MEMORY = 60.0
 """Readings of an event over which parameters are learned."""
@@ -48,3 +48,17 @@ class LearnedKalman(ABC):
         for row in range(len(readings)):
             filter_.push(readings.tick(row))
         return filter_.smoothed(readings)
+
+
+def in_turns(calibration: Readings) -> Iterator[Tick]:
+    """Yield a calibration as if events had taken turns: so far apart are readings to learn from."""
+    import numpy as np
+
+    layout = calibration.layout
+    sets = layout.sets or (tuple(range(len(layout))),)
+    for row in range(len(calibration)):
+        tick = calibration.tick(row)
+        shown = np.full(len(layout), np.nan)
+        places = list(sets[row % len(sets)])
+        shown[places] = tick.counts[places]
+        yield replace(tick, counts=shown)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.estimate.scoring.result import ModelScore
+
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Estimates, Readings
 
@@ -99,25 +101,8 @@ def _relative(estimate: Array, truth: Array) -> float:
     return error / total if total > 0 else error
 
 
-@dataclass(frozen=True, slots=True)
-class ModelScore:
-    """One model on one data set: what it may look at, and how well it does."""
-
-    model: str
-    causal: bool
-    calibrated: bool
-    strict: bool
-    window_error: float
-    window_ratio: float
-    slice_ratio: float
-    p95_ratio: float
-    max_ratio: float
-    coverage90: float
-    coverage90_p5: float
-
-
 def model_score(
-    model: str, scores: Sequence[EventScore], *, causal: bool, calibrated: bool, strict: bool
+    scores: Sequence[EventScore], *, causal: bool, calibrated: bool, strict: bool
 ) -> ModelScore:
     """Sum the scores of all events of all files up."""
     import numpy as np
@@ -126,7 +111,6 @@ def model_score(
     slices = np.array([score.slice_ratio for score in scores])
     covered = np.array([score.covered for score in scores if score.covered is not None])
     return ModelScore(
-        model,
         causal,
         calibrated,
         strict,

@@ -10,6 +10,7 @@ from gnomon.analysis.estimate.models import DEFAULT, find_model
 from gnomon.analysis.estimate.schedule import ORDERS
 from gnomon.analysis.estimate.scoring.errors import geometric_mean, ratio
 from gnomon.analysis.estimate.scoring.masking import as_chosen, in_turn
+from gnomon.analysis.estimate.scoring.result import OrderScore, TotalScore
 from gnomon.analysis.estimate.totals import run_totals
 
 if TYPE_CHECKING:
@@ -30,41 +31,16 @@ class FileExtras:
     orders: dict[str, tuple[float, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class OrderScore:
-    """What an order of reading makes of the same model: errors relative to round-robin's."""
-
-    window_error: float
-    mean_ratio: float
-    geometric_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class TotalScore:
-    """Mean relative errors of totals of runs, and how many of them are in their intervals."""
-
-    error: float
-    scaled_error: float
-    coverage90: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExtraScores:
-    """Of a data set: totals, the squared error of predictions in units of hold's, and orders."""
-
-    totals: TotalScore
-    prediction_ratio: float
-    orders: dict[str, OrderScore]
-
-
 def score_extras(series: CounterSeries, seed: int) -> FileExtras:
     """Score totals, prediction and orders on one file."""
     errors = {name: _window_errors(series, name, seed) for name in ORDERS}
     return FileExtras(total_errors(series), prediction_ratios(series), errors)
 
 
-def extra_scores(files: Sequence[FileExtras]) -> ExtraScores:
-    """Sum the scores of all files up."""
+def extra_scores(
+    files: Sequence[FileExtras],
+) -> tuple[TotalScore, float, dict[str, OrderScore]]:
+    """Sum the scores of all files up: totals, predictions and orders."""
     import numpy as np
 
     reference = np.array([e for file in files for e in file.orders["round-robin"]])
@@ -76,7 +52,7 @@ def extra_scores(files: Sequence[FileExtras]) -> ExtraScores:
         orders[name] = OrderScore(mean, mean / float(reference.mean()), geometric_mean(ratios))
     predictions = np.array([each for file in files for each in file.prediction])
     totals = np.array([each for file in files for each in file.totals], dtype=float)
-    return ExtraScores(
+    return (
         TotalScore(*(float(each) for each in totals.mean(axis=0))),
         geometric_mean(predictions),
         orders,

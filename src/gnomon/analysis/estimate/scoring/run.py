@@ -6,32 +6,118 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gnomon.analysis.estimate.scoring.entries import Entry, Rule
-from gnomon.analysis.estimate.scoring.errors import (
-    EventScore,
-    ModelScore,
-    event_scores,
-    model_score,
-)
+from gnomon.analysis.estimate.model import Model
+from gnomon.analysis.estimate.models import DEFAULT, find_model, is_model, model_names
+from gnomon.analysis.estimate.scoring.data import read_data_sets
+from gnomon.analysis.estimate.scoring.errors import EventScore, event_scores, model_score
+from gnomon.analysis.estimate.scoring.result import DataSetScore, Scores
+from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.scoring.data import CounterSeries, DataSet
-    from gnomon.analysis.estimate.scoring.extras import ExtraScores, FileExtras
+    from gnomon.analysis.estimate.scoring.extras import FileExtras
+
+
+def bench(
+    data: str | os.PathLike[str],
+    models: Sequence[str] | None = None,
+    *,
+    jobs: int | None = None,
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Scores:
+    """Score estimators on a folder of data sets in which every count is known.
+
+    Without `models` all of them are scored, totals, predictions and orders of reading as well.
+    `jobs` processes do the work, one per CPU without it. `on_progress` is told how many pieces of
+    work are done, and how many there are.
+    """
+    if jobs is not None and jobs < 1:
+        raise UsageError("--jobs must be at least 1.")
+    entries = all_entries() if models is None else choose_entries(models)
+    left_out: list[str] = []
+    data_sets = read_data_sets(data, left_out.append)
+    total, done = len(_works(data_sets, entries, models is None)), 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if on_progress is not None:
+            on_progress(done, total)
+
+    workers = jobs or len(os.sched_getaffinity(0))
+    extras = models is None
+    found = score(data_sets, entries, extras=extras, seed=seed, jobs=workers, on_done=advance)
+    warnings = tuple(f"a folder without counts was left out: {reason}" for reason in left_out)
+    return Scores(seed, found, warnings=warnings)
+
+
+class Rule(StrEnum):
+    """What an estimate of a row may depend on."""
+
+    STRICT = "strict"
+    """Rows up to it."""
+    CAUSAL = "causal"
+    """Rows up to the end of its rotation."""
+    SMOOTHED = "smoothed"
+    """All rows."""
+    CALIBRATED = "calibrated"
+    """As causal, after a first half in which every event was read in every row."""
 
 
 @dataclass(frozen=True, slots=True)
-class DataSetScore:
-    """All models on one data set."""
+class Entry:
+    """A line of the table."""
 
-    name: str
-    files: int
-    skipped: int
-    events: int
-    scaling_error: float
-    models: tuple[ModelScore, ...]
-    extras: ExtraScores | None
+    model: str
+    rule: Rule
+
+    @property
+    def name(self) -> str:
+        """The model's name, and the rule unless it is the usual one."""
+        return self.model if self.rule is usual_rule(self.model) else f"{self.model}-{self.rule}"
+
+    def make(self) -> Model:
+        """The model itself."""
+        return find_model(self.model)
+
+
+def usual_rule(model: str) -> Rule:
+    """Hold is the one that needs no more than the past; the others wait for the rotation."""
+    return Rule.STRICT if model == "hold" else Rule.CAUSAL
+
+
+def all_entries() -> list[Entry]:
+    """Every model under its usual rule, and what else is worth a line."""
+    entries = []
+    for model in model_names():
+        entries.append(Entry(model, usual_rule(model)))
+        if model == DEFAULT:
+            entries += [
+                Entry(model, rule) for rule in (Rule.STRICT, Rule.SMOOTHED, Rule.CALIBRATED)
+            ]
+        elif model in ("interpolation", "trapezoid"):
+            entries.append(Entry(model, Rule.SMOOTHED))
+    return entries
+
+
+def choose_entries(names: Sequence[str]) -> list[Entry]:
+    """The entries of these names; any model may be asked for under any rule."""
+    return [_entry(name) for name in dict.fromkeys(names)]
+
+
+def _entry(name: str) -> Entry:
+    if is_model(name):
+        return Entry(name, usual_rule(name))
+    model, _, rule = name.rpartition("-")
+    if is_model(model) and rule in set(Rule):
+        return Entry(model, Rule(rule))
+    known = ", ".join(model_names())
+    rules = ", ".join(f"-{rule}" for rule in Rule)
+    raise UsageError(f"'{name}' is not a model: there are {known}, each also with {rules}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +137,17 @@ def score(
     seed: int = 0,
     jobs: int = 1,
     on_done: Callable[[], None] | None = None,
-) -> list[DataSetScore]:
-    """Score entries on data sets; `on_done` is called `amount_of_work` times."""
+) -> dict[str, DataSetScore]:
+    """Score entries on data sets; `on_done` is called after each piece of work."""
     parts: dict[Work, list[EventScore] | FileExtras] = {}
     for work, part in _carried_out(data_sets, _works(data_sets, entries, extras), seed, jobs):
         parts[work] = part
         if on_done is not None:
             on_done()
-    return [
-        _data_set_score(number, data_set, entries, extras, parts)
+    return {
+        data_set.name: _data_set_score(number, data_set, entries, extras, parts)
         for number, data_set in enumerate(data_sets)
-    ]
-
-
-def amount_of_work(data_sets: Sequence[DataSet], entries: Sequence[Entry], extras: bool) -> int:
-    """How many pieces of work there are."""
-    return len(_works(data_sets, entries, extras))
+    }
 
 
 def score_file(series: CounterSeries, entry: Entry) -> list[EventScore]:
@@ -152,7 +233,7 @@ def _data_set_score(
 ) -> DataSetScore:
     import numpy as np
 
-    models = []
+    models = {}
     scaled: list[float] = []
     files = range(len(data_set.series))
     for entry in entries if files else ():
@@ -163,28 +244,24 @@ def _data_set_score(
         ]
         if not events:  # nothing happened in what is scored
             continue
-        models.append(
-            model_score(
-                entry.name,
-                events,
-                causal=entry.rule is not Rule.SMOOTHED,
-                calibrated=entry.rule is Rule.CALIBRATED,
-                strict=entry.rule is Rule.STRICT,
-            )
+        models[entry.name] = model_score(
+            events,
+            causal=entry.rule is not Rule.SMOOTHED,
+            calibrated=entry.rule is Rule.CALIBRATED,
+            strict=entry.rule is Rule.STRICT,
         )
         if entry.rule is not Rule.CALIBRATED:
             scaled = [each.window_scaled for each in events]
-    summed = None
+    summed = ()
     if extras and files:
         from gnomon.analysis.estimate.scoring.extras import extra_scores
 
-        summed = extra_scores([parts[Work(number, file, None)] for file in files])  # type: ignore[misc]
+        summed = extra_scores([parts[Work(number, file, None)] for file in files])  # type: ignore[assignment, misc]
     return DataSetScore(
-        data_set.name,
         len(files),
         data_set.skipped,
         sum(len(series.events) for series in data_set.series),
-        float(np.mean(scaled)) if scaled else float("nan"),
-        tuple(models),
-        summed,
+        float(np.mean(scaled)) if scaled else None,
+        models,
+        *summed,
     )

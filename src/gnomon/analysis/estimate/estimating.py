@@ -1,6 +1,6 @@
-"""Observing a run: sets take turns, readings are kept, and every event is estimated at once.
+"""Estimating a run: sets take turns, readings are kept, and every event is estimated at once.
 
-    state = observe(["./program"], "cache-misses,branch-misses,...", interval="20ms")
+    state = estimate(["./program"], "cache-misses,branch-misses,...", interval="20ms")
     print(state["cache-misses"].total)
 
 What is read goes into the recording as it is, what is estimated beside it.
@@ -9,27 +9,24 @@ What is read goes into the recording as it is, what is estimated beside it.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from gnomon.analysis.estimate.calibration import calibration_of
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
-from gnomon.analysis.estimate.identify.recordings import machine_of
-from gnomon.analysis.estimate.identify.store import find_parameters
-from gnomon.analysis.estimate.metrics import MetricState, bound_metrics, metrics_now
 from gnomon.analysis.estimate.models import find_model, with_parameters
-from gnomon.analysis.estimate.recorded import state_of
+from gnomon.analysis.estimate.result import Estimates, Now, Readings, State, ValueNow, rate_unit
 from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
-from gnomon.analysis.estimate.state import State
 from gnomon.errors import NotSupportedError, UsageError
 from gnomon.events.event import Request
 from gnomon.events.syntax import parse_events
 from gnomon.measure.run import event_infos
 from gnomon.measure.turns import steady, take_turns
-from gnomon.sources.base import Command, Rotates
+from gnomon.recording.contents import EventInfo
+from gnomon.sources.base import Rotates, as_target
 from gnomon.sources.registry import source as chosen_source
 from gnomon.units import parse_duration
 
@@ -38,7 +35,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Layout, Model, Tick
     from gnomon.analysis.estimate.schedule import Order
     from gnomon.events.metrics import BoundMetric
-    from gnomon.recording.contents import EventInfo, Provenance, RunInfo
+    from gnomon.recording import Recording
+    from gnomon.recording.contents import Provenance, RunInfo
     from gnomon.sources.base import Rotation, Source, Target, Turn
 
 INTERVAL = "20ms"
@@ -63,40 +61,73 @@ class Moment:
     gathered: Gatherer
     scene: Scene
 
-    @property
-    def simulated(self) -> bool:
-        """Whether it is a simulated machine that is watched."""
-        return self.scene.provenance.simulated
+    def now(self, *, metrics: bool = True) -> Now:
+        """Return the tick as numbers, for those who show it."""
+        gathered, tick = self.gathered, self.tick
+        now, layout = gathered.now(), gathered.layout
+        infos = {info.name: info for info in self.scene.events}
 
-    @property
-    def units(self) -> dict[str, str]:
-        """The units of events that are no plain counts."""
-        return {info.name: info.unit for info in self.scene.events if info.unit}
+        def value(name: str, mean: float, low: float, high: float, status: str) -> ValueNow:
+            info = infos.get(name, EventInfo(name))
+            rates = [each * info.scale / tick.seconds for each in (mean, low, high)]
+            return ValueNow(rates[0], rates[1], rates[2], rate_unit(info.unit), status)
 
-    def metrics(self) -> tuple[MetricState, ...]:
-        """Return the metrics of this tick."""
+        events = {
+            name: value(name, count, count, count, "")
+            for name, count in zip(layout.fixed, tick.fixed.tolist(), strict=True)
+        }
+        for place, name in enumerate(layout.events):
+            if not gathered.seen[place]:
+                events[name] = ValueNow(None, None, None, "", "not read yet")
+                continue
+            mean, low, high = (float(each[-1, place]) for each in (now.mean, now.low, now.high))
+            status = "" if tick.counts[place] == tick.counts[place] else "estimated"
+            events[name] = value(name, mean, low, high, status)
+        return Now(
+            time=self.turn.time - (gathered.start or 0),
+            seconds=tick.seconds,
+            tick=gathered.intake.ticks,
+            set=self.turn.chosen,
+            simulated=self.scene.provenance.simulated,
+            events=events,
+            metrics=self._metrics(now) if metrics else {},
+        )
+
+    def _metrics(self, now: Estimates) -> dict[str, ValueNow]:
+        from gnomon.analysis.estimate.metrics import metrics_now
+
         scene, gathered = self.scene, self.gathered
-        now, seen = gathered.now(), gathered.seen
-        return metrics_now(scene.metrics, gathered.layout, self.tick, now, seen, scene.provenance)
+        found = metrics_now(
+            scene.metrics, gathered.layout, self.tick, now, gathered.seen, scene.provenance
+        )
+        return {
+            each.name: ValueNow(
+                each.value, each.low, each.high, each.unit, "estimated" * (each.low != each.high)
+            )
+            for each in found
+            if each.value is not None
+        }
 
 
 OnTick = Callable[[Moment], None]
 Watcher = Callable[["Turn", "Tick"], None]
 
 
-def observe(
-    command: Sequence[str] | Target,
+def estimate(
+    subject: Sequence[str] | Target | Readings | str | os.PathLike[str] | Recording,
     events: str | None = None,
     *,
     interval: str | int | None = None,
     duration: str | float | None = None,
     always: str | None = None,
     registers: int | None = None,
-    order: str = ORDER,
+    order: str | None = None,
     weights: Mapping[str, float] | None = None,
-    model: str | Model = "default",
+    model: str | Model | None = None,
     calibration: Sequence[str | os.PathLike[str]] = (),
     parameters: str | os.PathLike[str] | None = None,
+    smooth: bool = False,
+    run: int | None = None,
     seed: int = 1,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -106,17 +137,35 @@ def observe(
 ) -> State:
     """Read many events with few counters in one run, and estimate each of them in every tick.
 
-    `events` is a list as on the command line, or `all`; without one it is what the source
-    counts by default. Sets of events take turns, one an `interval` of 20 ms (on a simulated machine
-    20 us of its time). `always` names the events that are counted all the time; without it
-    they are chosen. `registers` limits how many others are counted at a time. `order` says
-    which set comes next, and `weights` how much events matter to it. `calibration` names
-    recordings of earlier runs, read over time, for the model to begin with, and `parameters`
-    processes that `gnomon state identify` stored: a file, a workload, or machine/workload.
-    With `output` readings and estimates are recorded there. `on_tick` is called with every tick;
-    without `keep` that is all there is, and what is returned has no ticks: a run may last for days.
+    The subject is a command or another target, a recording that this made, or readings as
+    arrays. `events` is a list as on the command line, or `all`; without it, what the source counts
+    by default. Sets of events take turns, one per `interval` of 20 ms (on a simulated machine 20 us
+    of its time). `always` names the events that are counted all the time; without it they are
+    chosen. `registers` limits how many others are counted at a time. `order` says which set comes
+    next, and `weights` how much events matter to it. `calibration` names recordings of earlier
+    runs, read over time, for the model to begin with, and `parameters` processes that
+    `gnomon estimate identify` stored: a file, a workload, or machine/workload. With `output`
+    readings and estimates are recorded there. `on_tick` is called with every tick; without `keep`
+    that is all there is, and what is returned has no ticks: a run may last for days.
+
+    A recording is returned with the estimates that are stored in it, unless `model` or
+    `parameters` ask for others, or `smooth` for estimates of each tick from the whole run; `run`
+    chooses one of several runs. Every one of these can be asked for readings as well.
     """
-    target = as_target(command)
+    if isinstance(subject, Readings):
+        from gnomon.analysis.estimate.recorded import of_readings
+
+        return of_readings(subject, model=model or "default", smooth=smooth)
+    if isinstance(subject, str | os.PathLike) or is_recording(subject):
+        from gnomon.analysis.estimate.recorded import estimated_again
+
+        opened = cast("str | Recording", subject)
+        return estimated_again(opened, model=model, smooth=smooth, run=run, parameters=parameters)
+    if smooth or run is not None:
+        raise UsageError("--smooth and --run are for a recording: give one in place of a program.")
+    model = model or ("default" if parameters is None else "choice")
+    order = order or ORDER
+    target = as_target(cast("Sequence[str] | Target", subject))
     source = chosen_source(on)
     step = tick_length(interval, source)
     limit = parse_duration(duration, "duration") / 1e9 if isinstance(duration, str) else duration
@@ -127,10 +176,16 @@ def observe(
     origin = source.provenance(target)
     unknown: tuple[str, ...] = ()
     if parameters is not None:
+        from gnomon.analysis.estimate.identify.store import find_parameters, machine_of
+
         processes = find_parameters(parameters, machine_of(origin))
         chosen = with_parameters(chosen, processes)
         unknown = _without_process(sets.layout, processes)
-    known = calibration_of(calibration, sets.layout, step / 1e9) if calibration else None
+    known = None
+    if calibration:
+        from gnomon.analysis.estimate.recorded import calibration_of
+
+        known = calibration_of(calibration, sets.layout, step / 1e9)
     provenance = replace(
         origin,
         interval=step,
@@ -168,17 +223,22 @@ def observe(
             for text in warnings:
                 writer.warn(text)
     if writer is not None and gathered.last is not None:
-        found = state_of(writer.path)
+        from gnomon.analysis.estimate.recorded import estimated_again
+
+        found = estimated_again(writer.path)
     else:
+        from gnomon.analysis.estimate.metrics import with_metrics
+
         found = State(
-            provenance=provenance,
-            events=infos,
+            infos=infos,
             ends=tuple(end - outcome.run.start for end in gathered.ends),
             readings=gathered.readings,
             estimates=gathered.estimates,
             totals=gathered.totals(),
             run=outcome.run,
+            provenance=provenance,
         )
+        found = with_metrics(found) if len(found) else found
     return replace(
         found,
         warnings=warnings,
@@ -216,6 +276,8 @@ def _plan(source: Source, events: str | None, always: str | None, registers: int
 def _watcher(
     on_tick: OnTick, provenance: Provenance, infos: tuple[EventInfo, ...], gathered: Gatherer
 ) -> Watcher:
+    from gnomon.analysis.estimate.metrics import bound_metrics
+
     layout = gathered.layout
     metrics = bound_metrics(provenance, infos, (*layout.fixed, *layout.events))
     scene = Scene(provenance, infos, metrics)
@@ -229,6 +291,8 @@ def weights_of_events(
     layout = sets.layout
     if set(weights) <= set(layout.events):
         return dict(weights)
+    from gnomon.analysis.estimate.metrics import bound_metrics
+
     names = (*layout.fixed, *layout.events)
     metrics = bound_metrics(source.provenance(target), event_infos(sets.requests), names)
     known = {bound.metric.name: bound.events for bound in metrics}
@@ -330,8 +394,7 @@ def tick_length(interval: str | int | None, source: Source) -> int:
     return parse_duration(interval) if isinstance(interval, str) else interval
 
 
-def as_target(command: Sequence[str] | Target) -> Target:
-    """Return a command given as words as a target."""
-    if isinstance(command, str):
-        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
-    return Command(tuple(command)) if isinstance(command, Sequence) else command
+def is_recording(subject: object) -> bool:
+    """Whether it is an open recording; their class is loaded only where there is one."""
+    module = sys.modules.get("gnomon.recording.reader")
+    return module is not None and isinstance(subject, module.Recording)

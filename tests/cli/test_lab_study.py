@@ -1,4 +1,4 @@
-"""`gnomon study`: the listing, the rows that scripts read, and errors that help."""
+"""`gnomon lab study`: the listing, the rows that scripts read, and errors that help."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_studies_are_listed(gnomon: Run) -> None:
-    outcome = gnomon("study", "list")
+    outcome = gnomon("lab", "study", "list")
     assert outcome.code == 0
-    names = [row["name"] for row in gnomon("study", "list", "--json").json["results"]]
+    names = [
+        row["name"] for row in gnomon("lab", "study", "list", "--json").json["results"]["studies"]
+    ]
     assert tuple(names) == STUDIES
     for name in STUDIES:
-        assert f"  {name} " in outcome.out
+        assert f"\n{name} " in outcome.out
 
 
 @pytest.mark.usefixtures("toy")
 def test_rows_are_under_results_with_exactly_their_keys(gnomon: Run) -> None:
-    outcome = gnomon("study", "toy", "--only", "e1", "--seed", "7", "--json")
+    outcome = gnomon("lab", "study", "toy", "--only", "e1", "--seed", "7", "--json")
     assert outcome.code == 0
     content = outcome.json
     assert set(content) == ENVELOPE
@@ -61,10 +63,10 @@ def test_rows_are_under_results_with_exactly_their_keys(gnomon: Run) -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_what_is_not_reproduced_is_shown_and_no_failure(gnomon: Run) -> None:
-    outcome = gnomon("study", "toy")
+    outcome = gnomon("lab", "study", "toy")
     assert outcome.code == 0
     assert outcome.out.startswith("SIMULATED A toy")
-    assert "4 quantities: 0 reproduced, 4 not reproduced, 0 shape only" in outcome.out
+    assert "4 quantities, 0 reproduced, 4 not reproduced, 0 shape only" in outcome.out
     assert outcome.err == ""
 
 
@@ -74,7 +76,7 @@ def test_what_is_not_reproduced_is_shown_and_no_failure(gnomon: Run) -> None:
     [
         (("tyo",), "did you mean toy?"),
         (("toy", "--only", "E7"), "choose from E1, E2"),
-        (("toy", "--only", ","), "names no experiment"),
+        (("toy", "--only", ","), "names nothing"),
         (("toy", "--seed", "-1"), "seed -1"),
         (("list", "--only", "E1"), "instead of list"),
     ],
@@ -82,7 +84,7 @@ def test_what_is_not_reproduced_is_shown_and_no_failure(gnomon: Run) -> None:
 def test_what_makes_no_sense_is_one_sentence(
     gnomon: Run, words: tuple[str, ...], said: str
 ) -> None:
-    outcome = gnomon("study", *words)
+    outcome = gnomon("lab", "study", *words)
     assert outcome.code == 2
     assert one_sentence(outcome.err)
     assert said in outcome.err

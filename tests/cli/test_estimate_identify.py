@@ -1,15 +1,13 @@
-"""`gnomon state identify` on recordings of a simulated machine."""
+"""`gnomon estimate identify` on recordings of a simulated machine."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from gnomon.cli import main, state_identify
-from gnomon.errors import UsageError
+from gnomon.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -21,24 +19,21 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def identified(*words: str, as_json: bool = False) -> int:
-    parser = argparse.ArgumentParser()
-    state_identify.configure(parser)
-    options = parser.parse_args(list(words))
-    options.json = as_json
-    return state_identify.run(options)
+def identified(*words: str) -> int:
+    return main(["estimate", "identify", *words])
 
 
 def test_processes_are_shown(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert identified(str(recording), "--closure", "2") == 0
     text = capsys.readouterr().out
-    assert text.startswith("SIMULATED signal:celestia on pentium3-smp, read every 40 ms")
+    assert text.startswith("SIMULATED signal:celestia on pentium3-smp: processes of ")
+    assert "read every 40 ms" in text
     assert "INST_RETIRED" in text
-    assert "found again" in text
+    assert "again: as found in simulations" in text
 
 
 def test_json_has_the_numbers(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert identified(str(recording), "-e", "INST_RETIRED", as_json=True) == 0
+    assert identified(str(recording), "-e", "INST_RETIRED", "--json") == 0
     content = json.loads(capsys.readouterr().out)
     assert content["simulated"]
     (name,) = content["results"]["events"]
@@ -55,13 +50,19 @@ def test_store_keeps_them(recording: Path, tmp_path: Path, monkeypatch: pytest.M
     assert "INST_RETIRED" in file.read_text()
 
 
-def test_bad_options_are_one_sentence(recording: Path) -> None:
-    with pytest.raises(UsageError, match="'NOTHING' is not in"):
-        identified(str(recording), "-e", "NOTHING")
-    with pytest.raises(UsageError, match="names no event"):
-        identified(str(recording), "-e", ",")
-    with pytest.raises(UsageError, match="number of simulations"):
-        identified(str(recording), "--closure", "-1")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-e", "NOTHING"), "'NOTHING' is not in"),
+        (("-e", ","), "names nothing"),
+        (("--closure", "-1"), "number of simulations"),
+    ],
+)
+def test_bad_options_are_one_sentence(
+    recording: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    assert identified(str(recording), *words) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_what_was_stored_is_used(
@@ -77,13 +78,13 @@ def test_what_was_stored_is_used(
     run = [*common, "--always", "none", "-i", "40ms", "--", "signal:celestia", "duration=2s"]
     capsys.readouterr()
     for name in ("planets", "pentium3-smp/planets", str(file)):
-        assert main(["state", "watch", "--json", "--parameters", name, *run]) == 0
+        assert main(["estimate", "--watch", "--json", "--parameters", name, *run]) == 0
         shown = capsys.readouterr()
         assert "no process is known of L2_IFETCH_MESI" in shown.err
         assert len(shown.out.splitlines()) == 50
-    assert main(["state", "watch", "--parameters", "planets", "--model", "hold", *run]) == 2
+    assert main(["estimate", "--watch", "--parameters", "planets", "--model", "hold", *run]) == 2
     assert "'hold' knows no processes" in capsys.readouterr().err
-    assert main(["state", "watch", "--parameters", "comets", *run]) == 2
+    assert main(["estimate", "--watch", "--parameters", "comets", *run]) == 2
     assert "nothing is stored of 'comets' on 'pentium3-smp'" in capsys.readouterr().err
-    assert main(["state", "watch", "--parameters", "no.toml", *run]) == 2
+    assert main(["estimate", "--watch", "--parameters", "no.toml", *run]) == 2
     assert "there is no file 'no.toml'" in capsys.readouterr().err

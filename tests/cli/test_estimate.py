@@ -1,4 +1,4 @@
-"""`gnomon state` on the command line."""
+"""`gnomon estimate` on the command line."""
 
 from __future__ import annotations
 
@@ -17,34 +17,39 @@ WORK = ("--", "workload:bfs", "size=1024")
 
 
 def test_a_run_is_recorded_and_shown_again(gnomon: Run, tmp_path: Path) -> None:
-    done = gnomon("state", "record", *LAPTOP, "-o", "run", *WORK)
+    done = gnomon("estimate", *LAPTOP, "-o", "run", *WORK)
     assert done.code == 0, done.err
     assert done.out.startswith("SIMULATED workload:bfs size=1024: 6 events in 4 sets")
-    assert "~ marks totals that are estimated" in done.out
+    assert "~ marks totals estimated" in done.out
     assert "branch_misprediction_rate" in done.out
-    shown = gnomon("state", "show", "run")
-    assert shown.out == done.out.partition("\n  recorded;")[0].rstrip("\n") + "\n"
+    shown = gnomon("estimate", "run")
+    assert shown.out == _without_cost(done.out.partition("recorded;")[0])
     with Recording.open(tmp_path / "run.gnomon") as recording:
         assert len(recording.provenance.sets) == 4
         assert recording.complete
 
 
+def _without_cost(text: str) -> str:
+    """Return what is shown, without what is known only while a run goes on."""
+    return "".join(line for line in text.splitlines(True) if "of one CPU" not in line)
+
+
 def test_json_labels_what_is_estimated(gnomon: Run) -> None:
-    done = gnomon("state", "record", *LAPTOP, "--json", "-o", "run", *WORK)
+    done = gnomon("estimate", *LAPTOP, "--json", "-o", "run", *WORK)
     results = done.json["results"]
     assert done.json["simulated"] is True
-    assert results["always"] == ["instructions", "cycles"]
+    assert results["readings"]["layout"]["fixed"] == ["instructions", "cycles"]
     rows = {row["event"]: row for row in results["events"]}
     assert rows["cycles"]["estimated"] is False
     assert rows["branches"]["estimated"] is True
     assert rows["branches"]["low"] <= rows["branches"]["total"] <= rows["branches"]["high"]
-    smooth = gnomon("state", "show", "run", "--smooth", "--json").json["results"]
+    smooth = gnomon("estimate", "run", "--smooth", "--json").json["results"]
     assert smooth["smoothed"] is True
     assert smooth["ticks"] == results["ticks"]
 
 
 def test_watching_prints_a_line_a_tick(gnomon: Run) -> None:
-    done = gnomon("state", "watch", *LAPTOP, *WORK)
+    done = gnomon("estimate", "--watch", *LAPTOP, *WORK)
     assert done.code == 0, done.err
     head, *lines = done.out.splitlines()
     assert head.split() == ["time", "instructions", "cycles", *sorted_like(head)]
@@ -58,40 +63,51 @@ def sorted_like(head: str) -> list[str]:
 
 
 def test_watching_as_json_gives_an_object_a_tick(gnomon: Run) -> None:
-    done = gnomon("state", "watch", "--json", *LAPTOP, *WORK)
+    done = gnomon("estimate", "--watch", "--json", *LAPTOP, *WORK)
     ticks = [json.loads(line) for line in done.out.splitlines()]
-    assert len(ticks[0]["events"]) == 1
-    assert len(ticks[-1]["events"]) == 4
-    assert sum(event["estimated"] for event in ticks[-1]["events"].values()) == 3
+    unread = [event["value"] is None for event in ticks[0]["events"].values()]
+    assert unread == [event["status"] == "not read yet" for event in ticks[0]["events"].values()]
+    assert (len(unread), sum(unread)) == (6, 3)
+    last = ticks[-1]["events"].values()
+    assert [event["status"] for event in last].count("estimated") == 3
+    assert all(event["low"] <= event["value"] <= event["high"] for event in last)
+    assert ticks[-1]["simulated"] is True
     assert ticks[-1]["metrics"]["ipc"]["value"] > 0
 
 
 def test_a_report_has_the_estimates(gnomon: Run, tmp_path: Path) -> None:
-    pytest.importorskip("bokeh")
-    gnomon("state", "record", *LAPTOP, "-o", "run", *WORK)
-    done = gnomon("state", "show", "run", "--html", "run.html")
+    gnomon("estimate", *LAPTOP, "-o", "run", *WORK)
+    done = gnomon("estimate", "run", "--html", "run.html")
     assert done.code == 0, done.err
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "Estimates over time" in page
-    assert "State of workload:bfs" in page
+    assert "SIMULATED" in page
+    assert "workload:bfs size=1024: 6 events in 4 sets" in page
+    assert "the estimate with its 90 % interval, and what was read" in page
     assert gnomon("report", "run", "-o", "other.html").code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("record", "-e", "page-faults"), "nothing to measure"),
-        (("record", *LAPTOP, "--weight", "branches", *WORK), "'branches' is no weight"),
-        (("record", *LAPTOP, "--weight", "cycles=2", *WORK), "'cycles' takes no turns"),
-        (("record", *LAPTOP, "--model", "oracle", *WORK), "'oracle' is not a model"),
-        (("record", *LAPTOP, "-i", "0", *WORK), "interval"),
-        (("show", "nowhere"), "does not exist"),
+        (("-e", "page-faults"), "nothing to measure"),
+        ((*LAPTOP, "--weight", "branches", *WORK), "'branches' is no weight"),
+        ((*LAPTOP, "--weight", "cycles=2", *WORK), "'cycles' takes no turns"),
+        ((*LAPTOP, "--model", "oracle", *WORK), "'oracle' is not a model"),
+        ((*LAPTOP, "-i", "0", *WORK), "interval"),
+        (("nowhere",), "does not exist"),
+        (("a", "b"), "give one recording"),
+        (("a", *WORK), "choose one"),
+        (("a", "-i", "5ms"), "-i is for a program to run"),
+        (("--smooth", *LAPTOP, *WORK), "are for a recording"),
+        (("--store", *LAPTOP, *WORK), "--store is for `gnomon estimate identify`"),
+        (("--watch", "-o", "a", *LAPTOP, *WORK), "-o keeps what --watch only shows"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(
     gnomon: Run, arguments: tuple[str, ...], text: str
 ) -> None:
-    done = gnomon("state", *arguments)
+    done = gnomon("estimate", *arguments)
     assert done.code in (1, 2)
     assert text in done.err
     assert "Traceback" not in done.err
@@ -99,13 +115,13 @@ def test_what_makes_no_sense_is_said_in_a_sentence(
 
 def test_another_recording_has_no_state(gnomon: Run) -> None:
     gnomon("count", "--on", "laptop", "-i", "10us", "-o", "plain", *WORK)
-    done = gnomon("state", "show", "plain")
+    done = gnomon("estimate", "plain")
     assert done.code == 2
     assert "has no sets that took turns" in done.err
 
 
 def test_a_plain_look_at_the_recording_scales_what_took_turns(gnomon: Run) -> None:
-    gnomon("state", "record", *LAPTOP, "-o", "run", *WORK)
+    gnomon("estimate", *LAPTOP, "-o", "run", *WORK)
     done = gnomon("show", "run", "--readings", "--json")
     rows = {row["event"]: row for row in done.json["results"]["totals"]}
     assert rows["branches"]["status"] == "scaled"

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import gnomon as gn
-from gnomon.analysis.estimate import observe as observing
-from gnomon.analysis.estimate.metrics import metrics_of
-from gnomon.analysis.estimate.state import State
+from gnomon.analysis.estimate import State, stored_estimates
+from gnomon.analysis.estimate.estimating import Moment
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording import Recording
 from gnomon.recording.contents import Reading, Status
@@ -25,14 +24,14 @@ EVENTS = "branches,branch-misses,L1-dcache-loads,cache-misses,dTLB-load-misses,p
 WORK = ["workload:bfs", "size=1024"]
 
 
-def _observe(tmp_path: Path | None = None, **options: Any) -> State:
+def _estimate(tmp_path: Path | None = None, **options: Any) -> State:
     settings: dict[str, Any] = {
         "interval": "2us",
         "registers": 2,
         "on": MachineSource("laptop"),
     }
     output = None if tmp_path is None else tmp_path / "state"
-    return gn.observe(WORK, EVENTS, output=output, **(settings | options))
+    return gn.estimate(WORK, EVENTS, output=output, **(settings | options))
 
 
 def _truth() -> dict[str, float]:
@@ -43,21 +42,21 @@ def _truth() -> dict[str, float]:
 
 
 def test_what_is_always_counted_is_exact_and_the_rest_is_near() -> None:
-    state = _observe()
+    state = _estimate()
     truth = _truth()
     assert len(state.readings.layout.sets) == 3
     for name in ("instructions", "cycles"):
         assert state[name].total == truth[name]
-        assert state[name].measured
+        assert not state[name].estimated
     line = state["branches"]
     assert line.total is not None
     assert line.total == pytest.approx(truth["branches"], rel=0.2)
-    assert not line.measured
-    assert 0.2 < line.share < 0.5
+    assert line.estimated
+    assert 0.2 < line.read < 0.5
 
 
 def test_where_an_event_was_read_the_estimate_is_what_was_read() -> None:
-    state = _observe()
+    state = _estimate()
     read = np.isfinite(state.readings.counts)
     assert np.array_equal(state.estimates.mean[read], state.readings.counts[read])
     assert not state.estimates.deviation[read].any()
@@ -67,24 +66,25 @@ def test_where_an_event_was_read_the_estimate_is_what_was_read() -> None:
 
 
 def test_a_recording_gives_the_same_state_back(tmp_path: Path) -> None:
-    state = _observe()
-    recorded = _observe(tmp_path)
+    state = _estimate()
+    recorded = _estimate(tmp_path)
     assert np.array_equal(recorded.estimates.high, state.estimates.high)
     assert recorded.run.exit_status == state.run.exit_status == 0
-    again = gn.state_of(tmp_path / "state")
+    again = gn.estimate(tmp_path / "state")
     assert again.ends == state.ends
     assert np.array_equal(again.readings.counts, state.readings.counts, equal_nan=True)
     assert np.array_equal(again.estimates.mean, state.estimates.mean)
     assert np.allclose(again.totals.mean, state.totals.mean)
     assert again.provenance.always == ("instructions", "cycles")
-    smooth = gn.estimate(tmp_path / "state")
+    smooth = gn.estimate(tmp_path / "state", smooth=True)
     assert smooth.smoothed
     assert smooth.estimates.mean.shape == state.estimates.mean.shape
-    assert "State of workload:bfs" in smooth._repr_html_()
+    assert "workload:bfs" in smooth._repr_html_()
+    assert not gn.estimate(tmp_path / "state", model="hold").smoothed
 
 
 def test_raw_readings_stand_for_the_whole_run(tmp_path: Path) -> None:
-    state = _observe(tmp_path)
+    state = _estimate(tmp_path)
     span = state.ends[-1]
     with Recording.open(tmp_path / "state") as recording:
         totals = [t for t in recording.totals() if t.event == "branches"]
@@ -103,21 +103,24 @@ def test_a_recording_that_was_cut_short_is_estimated_anew(
     from gnomon.recording import RecordingWriter
 
     monkeypatch.setattr(RecordingWriter, "append_estimate_columns", lambda *_: None)
-    _observe(tmp_path)
-    again = gn.state_of(tmp_path / "state")
-    assert np.allclose(again.estimates.mean, _observe().estimates.mean, rtol=1e-6)
+    _estimate(tmp_path)
+    stored = stored_estimates(tmp_path / "state")
+    assert "have no stored estimates" in stored.warnings[-1]
+    again = gn.estimate(tmp_path / "state")
+    assert not any("no stored estimates" in text for text in again.warnings)
+    assert np.allclose(again.estimates.mean, _estimate().estimates.mean, rtol=1e-6)
 
 
 def test_what_is_recorded_is_not_kept_in_memory_as_well(tmp_path: Path) -> None:
     kept: list[int] = []
-    state = _observe(tmp_path, on_tick=lambda moment: kept.append(len(moment.gathered.readings)))
+    state = _estimate(tmp_path, on_tick=lambda moment: kept.append(len(moment.gathered.readings)))
     assert len(state) > 20
     assert max(kept) <= len(state.readings.layout.sets) + 1
 
 
 def test_what_is_only_watched_is_not_kept() -> None:
     kept: list[int] = []
-    state = _observe(on_tick=lambda m: kept.append(len(m.gathered.readings)), keep=False)
+    state = _estimate(on_tick=lambda m: kept.append(len(m.gathered.readings)), keep=False)
     assert len(kept) > 20
     assert max(kept) <= len(state.readings.layout.sets) + 1
     assert len(state) == 0
@@ -125,7 +128,7 @@ def test_what_is_only_watched_is_not_kept() -> None:
 
 
 def test_metrics_have_intervals() -> None:
-    found = {metric.name: metric for metric in metrics_of(_observe())}
+    found = {metric.name: metric for metric in _estimate().metrics}
     assert found["ipc"].low == found["ipc"].high
     rate = found["branch_misprediction_rate"]
     assert rate.low is not None
@@ -137,28 +140,28 @@ def test_metrics_have_intervals() -> None:
 
 def test_one_event_and_more_sets_than_ticks() -> None:
     source = MachineSource("laptop")
-    one = gn.observe(WORK, "branches", on=source, interval="5us")
-    assert one["branches"].measured
-    few = gn.observe(WORK, EVENTS, on=source, registers=1, interval="40us")
+    one = gn.estimate(WORK, "branches", on=source, interval="5us")
+    assert not one["branches"].estimated
+    few = gn.estimate(WORK, EVENTS, on=source, registers=1, interval="40us")
     assert len(few) < len(few.readings.layout.sets) + 2
-    unread = [line for line in few.lines if line.total is None]
-    assert all(line.share == 0 for line in unread)
+    unread = [line for line in few.events if line.total is None]
+    assert all(line.read == 0 for line in unread)
 
 
 def test_weights_are_of_events_or_metrics_that_take_turns() -> None:
-    heavy = _observe(weights={"branch-misses": 50.0})
-    plain = _observe()
-    assert heavy["branch-misses"].share > plain["branch-misses"].share
-    _observe(weights={"branch_misprediction_rate": 3.0})
+    heavy = _estimate(weights={"branch-misses": 50.0})
+    plain = _estimate()
+    assert heavy["branch-misses"].read > plain["branch-misses"].read
+    _estimate(weights={"branch_misprediction_rate": 3.0})
     with pytest.raises(UsageError, match="'cycles' takes no turns"):
-        _observe(weights={"cycles": 2.0})
+        _estimate(weights={"cycles": 2.0})
     with pytest.raises(UsageError, match="knows no weights"):
-        _observe(weights={"branches": 2.0}, order="shuffled")
+        _estimate(weights={"branches": 2.0}, order="shuffled")
 
 
 def test_a_valgrind_source_has_no_turns() -> None:
     with pytest.raises(UsageError, match="valgrind counts whole runs only"):
-        gn.observe(["true"], "valgrind::Ir,valgrind::Dr", on="valgrind")
+        gn.estimate(["true"], "valgrind::Ir,valgrind::Dr", on="valgrind")
 
 
 def _with_turns(
@@ -182,17 +185,17 @@ def test_a_source_that_dies_leaves_what_was_read(
             yield turn
 
     _with_turns(monkeypatch, dying)
-    state = _observe(tmp_path)
+    state = _estimate(tmp_path)
     assert len(state) == 9
     assert state.failed
     assert any("on fire" in text for text in state.warnings)
-    assert len(gn.state_of(tmp_path / "state")) == 9
+    assert len(gn.estimate(tmp_path / "state")) == 9
 
 
 def test_wrong_readings_of_one_event_leave_the_others_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plain = _observe(order="shuffled")
+    plain = _estimate(order="shuffled")
 
     def wrong(turns: Iterator[Turn]) -> Iterator[Turn]:
         for number, turn in enumerate(turns):
@@ -200,7 +203,7 @@ def test_wrong_readings_of_one_event_leave_the_others_alone(
             yield turn._replace(readings=readings)
 
     _with_turns(monkeypatch, wrong)
-    state = _observe(order="shuffled")
+    state = _estimate(order="shuffled")
     assert any("readings of branch-misses" in text for text in state.warnings)
     place = state.readings.layout.events.index("branch-misses")
     others = np.arange(len(state.readings.layout)) != place
@@ -230,9 +233,9 @@ def test_late_and_missing_ticks_are_taken_as_they_are(
             elif number != 7:  # and a tick is lost altogether
                 yield turn
 
-    plain = _observe(order="shuffled")
+    plain = _estimate(order="shuffled")
     _with_turns(monkeypatch, gaps)
-    state = _observe(tmp_path if recorded else None, order="shuffled")
+    state = _estimate(tmp_path if recorded else None, order="shuffled")
     assert len(state) == len(plain) - 2
     assert np.isfinite(state.estimates.mean).all()
     assert any("time did not pass" in text for text in state.warnings)
@@ -241,23 +244,41 @@ def test_late_and_missing_ticks_are_taken_as_they_are(
 def test_software_events_take_turns_on_this_host(tmp_path: Path) -> None:
     work = [sys.executable, "-c", "[bytearray(4096) for _ in range(30000)]"]
     names = "page-faults,minor-faults,context-switches"
-    state = gn.observe(work, names, registers=1, interval="5ms", output=tmp_path / "s")
+    state = gn.estimate(work, names, registers=1, interval="5ms", output=tmp_path / "s")
     assert len(state.readings.layout.sets) == 3
     assert state.run.exit_status == 0
-    faults = next(line for line in state.lines if line.event.startswith("page-faults"))
+    faults = next(line for line in state.events if line.event.startswith("page-faults"))
     assert faults.total is not None
-    assert faults.share < 0.7
+    assert faults.read < 0.7
     assert state.cost is not None
 
 
 def test_the_interval_must_make_sense() -> None:
     with pytest.raises(UsageError, match="interval of 0"):
-        _observe(interval=0)
+        _estimate(interval=0)
 
 
 def test_watching_sees_every_tick() -> None:
-    moments: list[observing.Moment] = []
-    state = _observe(on_tick=moments.append)
+    moments: list[Moment] = []
+    state = _estimate(on_tick=moments.append)
     assert len(moments) == len(state)
-    assert moments[-1].simulated
-    assert {metric.name for metric in moments[-1].metrics()} >= {"ipc"}
+    now = moments[-1].now()
+    assert now.simulated
+    assert now.metrics.keys() >= {"ipc"}
+    assert not moments[-1].now(metrics=False).metrics
+
+
+def test_readings_that_are_arrays_are_estimated_as_those_of_a_recording_are() -> None:
+    state = _estimate()
+    for smooth in (False, True):
+        again = gn.estimate(state.readings, model="hold", smooth=smooth)
+        assert again.smoothed is smooth
+        assert again.ends[-1] == pytest.approx(state.ends[-1], rel=1e-9)
+        assert again["cycles"].total == state["cycles"].total
+        assert np.isfinite(again.estimates.mean).all()
+
+
+def test_what_changed_its_name_says_so() -> None:
+    for name in ("observe", "state_of"):
+        with pytest.raises(AttributeError, match=r"now gnomon\.estimate"):
+            getattr(gn, name)
