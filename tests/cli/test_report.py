@@ -17,10 +17,10 @@ from .running import ENVELOPE, Run, one_sentence
 OLD = Path(__file__).parents[1] / "recordings"
 KINDS = {
     "count": ["recording"],
-    "estimate": ["recording"],
+    "estimate": ["estimate"],
     "latency": ["latency"],
     "latency-samples": ["latency"],
-    "locality": ["recording"],
+    "locality": ["locality"],
     "messages-bench": ["messages-bench"],
     "phases": ["phases", "recording"],
     "scale": ["scale"],

@@ -9,36 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gnomon.cli import options
-
 if TYPE_CHECKING:
     from gnomon.measure.campaign import OnProgress, Progress
-
-
-# ---- until all commands use the table of options ----------------------------------------------
-
-
-def add_campaign_options(parser: argparse.ArgumentParser, *, resume: bool = True) -> None:
-    """Add what commands that make several runs have in common."""
-    options.add(parser, "timeout", "warmup", *(("resume",) if resume else ()), warmup=0)
-
-
-def add_resume_option(parser: argparse.ArgumentParser) -> None:
-    """Add --resume for commands that go on with unfinished runs of theirs."""
-    options.add(parser, "resume")
-
-
-def campaign_options(given: argparse.Namespace) -> dict[str, object]:
-    """Return the options of campaigns that were given, None for those that were not."""
-    return {
-        "-r": given.repeat if given.repeat != 1 else None,
-        "--timeout": given.timeout,
-        "--warmup": given.warmup or None,
-        "--resume": given.resume or None,
-    }
-
-
-# ---- progress -----------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -218,16 +218,3 @@ def with_ending(name: str) -> str:
 def _seed(given: argparse.Namespace) -> int | None:
     seed: int | None = getattr(given, "seed", None)
     return None if seed is None else checked_seed(seed)
-
-
-# ---- until all commands use the table above ---------------------------------------------------
-
-
-def add_on_option(parser: argparse.ArgumentParser, text: str = _PLACES) -> None:
-    """Add the option that says where to measure."""
-    add(parser, "on", on=text)
-
-
-def add_source_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose a source and say how it simulates."""
-    add(parser, "simulation", seed="of the simulation (1)")

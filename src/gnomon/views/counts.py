@@ -131,8 +131,3 @@ class SlicePrinter:
 
 def _number(value: int | None) -> str:
     return units.MISSING if value is None else f"{value:,}" if value < 10**9 else units.brief(value)
-
-
-def format_value(value: float | None, unit: str) -> str:
-    """Return a value with its unit, for a view that is not made of blocks yet."""
-    return units.number(value, unit)

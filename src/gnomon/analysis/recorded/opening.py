@@ -52,8 +52,6 @@ def results_of(recording: Recording) -> list[Result]:
     except GnomonError as error:
         counted = recording_of(recording)
         return [replace(counted, warnings=(*counted.warnings, f"{name} not shown: {error}"))]
-    if not isinstance(found, Result):  # until all results are described in blocks
-        return [recording_of(recording)]
     if made_it is not _has_footprint:
         return [found]
     # What was counted meanwhile, beside the phases that the footprint was divided into.

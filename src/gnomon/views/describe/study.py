@@ -45,7 +45,7 @@ def _drawn(drawings: Drawings) -> Iterator[b.Block]:
     yield from map(_curves, drawings.curves)
     yield from map(_bars, drawings.bars)
     for scene in drawings.scenes:
-        from gnomon.views.describe.messages_timeline import drawing
+        from gnomon.views.timelines import drawing
 
         yield drawing(scene.timeline, f"{scene.title}.")
 
