@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.views import blocks as b
+from gnomon.views.timelines import drawing
 
 if TYPE_CHECKING:
     from gnomon.analysis.study.result import Bars, Curves, Drawings, Findings, Row, Surface
@@ -45,8 +46,6 @@ def _drawn(drawings: Drawings) -> Iterator[b.Block]:
     yield from map(_curves, drawings.curves)
     yield from map(_bars, drawings.bars)
     for scene in drawings.scenes:
-        from gnomon.views.timelines import drawing
-
         yield drawing(scene.timeline, f"{scene.title}.")
 
 
