@@ -1,0 +1,149 @@
+"""Stacks of real programs, frame by frame beside those of elfutils' libdw."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.sources.stacks.libdw import Libdw
+from tests.sources.stacks.recorder import RefusedError, Sample, record
+
+from gnomon._native import FrameLibrary, FrameSpace
+
+_PYTHON = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nwhile 1: f(18)"
+_SQL = (
+    "with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000000)"
+    " select sum(x * x) from c"
+)
+_CODE = '#include <regex>\n#include <map>\n#include <iostream>\nint main() { std::regex r("a"); }\n'
+QUICK = {
+    "python3": ["/usr/bin/python3", "-c", _PYTHON],
+    "bash": ["bash", "-c", "i=0; while :; do i=$((i + 1)); a[$((i % 9))]=$i; done"],
+    "g++": ["g++", "-O2", "-c", "-o", "/dev/null", "-x", "c++", "CODE"],
+}
+SLOW = {
+    "sqlite3": ["sqlite3", ":memory:", _SQL],
+    "xz": ["sh", "-c", "xz -9 -T1 -c /dev/urandom"],
+    "sort": ["sh", "-c", "seq 3000000 | sort -R -S 50M"],
+    "gzip": ["gzip", "-9", "-c", "/dev/urandom"],
+    "zstd": ["zstd", "-19", "-q", "-c", "/dev/urandom"],
+    "perl": ["perl", "-e", 'while (1) { my %h; $h{$_ % 7} .= "$_," for 1 .. 9999; sort keys %h }'],
+    "mawk": ["mawk", 'BEGIN { while (1) { s = s substr(i++, 1, 1); if (i % 999 == 0) s = "" } }'],
+}
+
+
+def compared(samples: list[Sample]) -> Counter[str]:
+    """Count how our lists of addresses, by unwind tables alone, compare with libdw's."""
+    library = FrameLibrary()
+    known: dict[tuple[int, str], tuple[FrameSpace, Libdw]] = {}
+    found: Counter[str] = Counter()
+    for sample in samples:
+        key = (sample.pid, sample.maps)
+        if key not in known:
+            try:
+                known[key] = (FrameSpace(library, sample.pid), Libdw(sample))
+            except OSError as error:
+                pytest.skip(f"libdw1 of elfutils is not installed: {error}")
+            known[key][0].read(sample.maps)
+        space, libdw = known[key]
+        ours = [step[0] for step in space.walk(sample.registers, sample.stack, guesses=False)[0]]
+        theirs = libdw.pcs(sample)
+        common = min(len(ours), len(theirs))
+        if ours == theirs:
+            found["equal"] += 1
+        elif ours[:common] != theirs[:common]:
+            found["different"] += 1
+        else:
+            found["longer" if len(ours) > len(theirs) else "shorter"] += 1
+    for _, libdw in known.values():
+        libdw.close()
+    return found
+
+
+def _samples(command: list[str], folder: Path, seconds: float) -> list[Sample]:
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    code = folder / "code.cc"
+    code.write_text(_CODE)
+    try:
+        return record([str(code) if word == "CODE" else word for word in command], seconds)
+    except RefusedError as refusal:
+        pytest.skip(f"no samples here: {refusal}")
+
+
+def _check(command: list[str], folder: Path, seconds: float) -> None:
+    samples = _samples(command, folder, seconds)
+    if len(samples) < 20:
+        pytest.skip(f"the machine gave {len(samples)} samples")
+    found = compared(samples)
+    # Ours may know the caller where libdw loses it; never may it be another one.
+    assert found["equal"] + found["longer"] >= 0.99 * len(samples), found
+    assert found["equal"] >= 0.97 * len(samples), found
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_stacks_are_those_of_libdw(name: str, tmp_path: Path) -> None:
+    _check(QUICK[name], tmp_path, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
+def test_stacks_of_ten_programs_are_those_of_libdw(name: str, tmp_path: Path) -> None:
+    _check({**QUICK, **SLOW}[name], tmp_path, 5.0)
+
+
+@pytest.fixture(scope="module")
+def one_stack() -> Iterator[tuple[FrameLibrary, FrameSpace, Sample]]:
+    try:
+        samples = record(QUICK["bash"], 0.5)
+    except RefusedError as refusal:
+        pytest.skip(f"no samples here: {refusal}")
+    library = FrameLibrary()
+    space = FrameSpace(library, samples[-1].pid)
+    space.read(samples[-1].maps)
+    yield library, space, samples[-1]
+
+
+def test_a_stack_is_kept_once(one_stack: tuple[FrameLibrary, FrameSpace, Sample]) -> None:
+    library, space, sample = one_stack
+    first, stop = space.unwind(sample.registers, sample.stack)
+    held = library.stacks
+    assert stop == 0
+    assert space.unwind(sample.registers, sample.stack) == (first, stop)
+    assert library.stacks == held
+    frames = library.stack(first)
+    steps, _ = space.walk(sample.registers, sample.stack)
+    assert frames == [step[3] for step in steps]
+    path, build_id, _ = library.object(library.frame(frames[-1])[0])
+    assert path.startswith("/")
+    assert len(build_id) == 40
+
+
+def test_a_short_copy_is_told_as_truncated(
+    one_stack: tuple[FrameLibrary, FrameSpace, Sample],
+) -> None:
+    _, space, sample = one_stack
+    whole, _ = space.walk(sample.registers, sample.stack)
+    half = whole[len(whole) // 2][1] - whole[0][1]
+    steps, stop = space.walk(sample.registers, sample.stack[: half - half % 8])
+    assert stop == 1
+    assert [step[0] for step in steps] == [step[0] for step in whole][: len(steps)]
+
+
+def test_arguments_are_checked() -> None:
+    library = FrameLibrary()
+    with pytest.raises(OSError, match="positive"):
+        FrameSpace(library, 0)
+    space = FrameSpace(library, 1)
+    with pytest.raises(OSError, match="17 words"):
+        space.unwind(b"", b"")
+    with pytest.raises(OSError, match="length"):
+        space.map(4096, 0, 0, "/bin/sh")
+    with pytest.raises(OSError, match="wrap"):
+        space.map(2**64 - 4096, 8192, 0, "/bin/sh")
+    for question in (library.stack, library.frame, library.object):
+        with pytest.raises(IndexError):
+            question(0)
