@@ -9,6 +9,9 @@
 
 namespace gnomon::frames {
 
+void bind_names(nanobind::module_& m);   // bind_frames calls these
+void bind_readers(nanobind::module_& m);
+
 // A file by itself, without a process.
 struct FrameFile {
     explicit FrameFile(std::shared_ptr<const Image> given)
