@@ -235,4 +235,5 @@ void bind_frames(nb::module_& m) {
     bind_library(m);
     bind_space(m);
     bind_names(m);
+    bind_readers(m);
 }
