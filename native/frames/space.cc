@@ -76,9 +76,14 @@ uint32_t Library::unreadable(const std::string& path) {
 uint32_t Library::add_file(const std::string& name, const std::string& opened, const Key& key) {
     auto image = Image::open(opened);
     if (!image) return unreadable(name);
+    const uint32_t number = add_image(name, std::move(image));
+    files_.emplace(key, number);
+    return number;
+}
+
+uint32_t Library::add_image(const std::string& name, std::shared_ptr<const Image> image) {
     const auto number = static_cast<uint32_t>(objects_.size());
     objects_.push_back({name, -1, std::make_shared<Module>(number, name, std::move(image))});
-    files_.emplace(key, number);
     return number;
 }
 
@@ -87,9 +92,7 @@ uint32_t Library::object_of(int pid, const MapRequest& request) {
         if (vdso_ == no_id) {
             auto image = Image::vdso();
             if (!image) return unreadable(request.path);
-            vdso_ = static_cast<uint32_t>(objects_.size());
-            objects_.push_back(
-                {request.path, -1, std::make_shared<Module>(vdso_, request.path, image)});
+            vdso_ = add_image(request.path, std::move(image));
         }
         return vdso_;
     }
@@ -140,7 +143,7 @@ void Space::read(const std::string& text) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line) && mappings.size() < most_mappings;) {
         MapRequest request;
-        if (parse_line(line, request)) mappings.push_back(place(request));
+        if (parse_line(line, request)) mappings.push_back(place(request, library_->object_of(pid_, request)));
     }
     std::sort(mappings.begin(), mappings.end(),
               [](const Mapping& a, const Mapping& b) { return a.start < b.start; });
@@ -148,10 +151,9 @@ void Space::read(const std::string& text) {
     last_ = 0;
 }
 
-Mapping Space::place(const MapRequest& request) {
-    Mapping made{request.start, request.start + request.length, 0, 0, nullptr};
-    made.object = library_->object_of(pid_, request);
-    const Object& object = library_->objects()[made.object];
+Mapping Space::place(const MapRequest& request, uint32_t number) const {
+    Mapping made{request.start, request.start + request.length, 0, number, nullptr};
+    const Object& object = library_->objects()[number];
     if (object.module && object.module->image().bias(request.start, request.offset, made.bias)) {
         made.module = object.module.get();
     } else if (object.module || !object.path.empty()) {
@@ -162,6 +164,10 @@ Mapping Space::place(const MapRequest& request) {
 
 void Space::map(const MapRequest& request) {
     if (request.length == 0 || request.start + request.length < request.start) return;
+    map_object(request, library_->object_of(pid_, request));
+}
+
+void Space::map_object(const MapRequest& request, uint32_t object) {
     const uint64_t end = request.start + request.length;
     std::vector<Mapping> mappings;
     for (const Mapping& each : mappings_) {
@@ -178,7 +184,7 @@ void Space::map(const MapRequest& request) {
             mappings.back().start = end;
         }
     }
-    if (mappings.size() < most_mappings) mappings.push_back(place(request));
+    if (mappings.size() < most_mappings) mappings.push_back(place(request, object));
     std::sort(mappings.begin(), mappings.end(),
               [](const Mapping& a, const Mapping& b) { return a.start < b.start; });
     mappings_ = std::move(mappings);

@@ -28,6 +28,8 @@ class Library {
   public:
     uint32_t object_of(int pid, const MapRequest& request);
     uint32_t anonymous(int pid);
+    // An image that is in memory already.
+    uint32_t add_image(const std::string& name, std::shared_ptr<const Image> image);
     const std::vector<Object>& objects() const { return objects_; }
     StackTable& stacks() { return stacks_; }
     const StackTable& stacks() const { return stacks_; }
@@ -66,6 +68,7 @@ class Space {
     void read(const std::string& text);
     // As a record of the kernel tells it: what it covers is replaced.
     void map(const MapRequest& request);
+    void map_object(const MapRequest& request, uint32_t object);
     void clear() { mappings_.clear(); }
     const std::vector<Mapping>& mappings() const { return mappings_; }
 
@@ -80,7 +83,7 @@ class Space {
 
   private:
     const Mapping* search(uint64_t address) const;
-    Mapping place(const MapRequest& request);
+    Mapping place(const MapRequest& request, uint32_t object) const;
 
     std::shared_ptr<Library> library_;
     int pid_;

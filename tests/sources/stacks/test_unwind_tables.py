@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from pathlib import Path
 
@@ -174,3 +175,29 @@ def test_rows_of_real_files_are_those_of_pyelftools(path: str) -> None:
                 assert found[4] == rules
                 rows += 1
     assert rows > 10
+
+
+def test_mutants_of_unwind_tables_do_no_harm() -> None:
+    chance = random.Random(1)
+    real = Path("/usr/bin/true").read_bytes()
+    with Path("/usr/bin/true").open("rb") as stream:
+        found = [
+            (part["sh_offset"], part["sh_size"])
+            for name in (".eh_frame", ".eh_frame_hdr")
+            if (part := ELFFile(stream).get_section_by_name(name)) is not None
+        ]
+    assert len(found) == 2
+    starts = FrameFile.from_bytes(real).functions()
+    rows = 0
+    for _ in range(2000):
+        copy = bytearray(real)
+        place, size = chance.choice([*found, (0, 64 + 13 * 56)])
+        for _ in range(chance.randint(1, 8)):
+            copy[place + chance.randrange(size)] = chance.choice((0, 127, 128, 255))
+        try:
+            file = FrameFile.from_bytes(bytes(copy))
+        except OSError:
+            continue
+        for start in chance.sample(starts, 8):
+            rows += file.row(start + chance.randrange(64)) is not None
+    assert rows > 1000

@@ -1,0 +1,147 @@
+"""Frames of Python in other processes, beside what faulthandler says of itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.sources.stacks.recorder import Recorder, RefusedError
+
+from gnomon.sources.stacks import Process, PythonStatus, Quality, Stacks
+
+TARGET = Path(__file__).with_name("python_target.py")
+_KNOWN = ("3.11", "3.12", "3.13", "3.14", "3.15")
+
+
+def _interpreters() -> list[str]:
+    """Return one interpreter of each minor version that is installed, our own in any case."""
+    found = {f"{sys.version_info[0]}.{sys.version_info[1]}": Path(sys.executable).resolve()}
+    for minor in _KNOWN:
+        for folder in (Path("/usr/bin"), *Path.home().glob(f".pyenv/versions/{minor}.*/bin")):
+            path = folder / f"python{minor}"
+            if path.exists():
+                found.setdefault(minor, path)
+    return [str(path) for _, path in sorted(found.items())]
+
+
+@contextmanager
+def _running(*command: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _process(stacks: Stacks, pid: int) -> Process:
+    process = stacks.process(pid)
+    assert process.refresh()
+    if process.python is None:
+        pytest.skip(f"no Python to read: {process.no_python}")
+    return process
+
+
+def _dumped(output: Path) -> dict[int, list[tuple[str, int]]]:
+    ids = json.loads(Path(f"{output}.ids").read_text())
+    found: dict[int, list[tuple[str, int]]] = {}
+    frames: list[tuple[str, int]] = []
+    for line in Path(f"{output}.dump").read_text().splitlines():
+        if thread := re.match(r"(?:Current thread|Thread) 0x([0-9a-f]+)", line):
+            frames = found.setdefault(ids[str(int(thread[1], 16))], [])
+        elif frame := re.match(r'  File ".*", line (\d+) in (.*)', line):
+            frames.append((frame[2], int(frame[1])))
+    return found
+
+
+@pytest.mark.parametrize("interpreter", _interpreters())
+def test_frames_at_rest_are_those_of_faulthandler(interpreter: str, tmp_path: Path) -> None:
+    output = tmp_path / "said"
+    with _running(interpreter, str(TARGET), str(output)) as process:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        stacks = Stacks()
+        target = _process(stacks, process.pid)
+        reader = target.python
+        assert reader is not None
+        expected = _dumped(output)
+        assert len(expected) == 9
+        right = total = placed = activations = 0
+        for tid, frames in expected.items():
+            status, found = reader.read(tid)
+            assert status == PythonStatus.WHOLE
+            names = [(stacks.functions.function(number)[0], line) for number, line, _, _ in found]
+            # It gives a hundred frames at most, names without what they are in, in ASCII.
+            ours = [
+                (name.split(".")[-1].encode("ascii", "backslashreplace").decode(), line)
+                for name, line in names
+            ][: len(frames)]
+            main = tid == process.pid  # has gone on since it wrote that
+            total += len(frames) - main
+            right += sum(a == b for a, b in zip(ours[main:], frames[main:], strict=True))
+            merged = reader.waiting(tid)
+            assert merged is not None
+            placed += merged[2]
+            activations += merged[3]
+        assert right >= 0.99 * total > 100
+        assert placed == activations > 8
+
+
+_BUSY = """
+def leaf(n):
+    for i in range(n):
+        i * i
+def callback(x):
+    leaf(300)
+    return x
+def sorting():
+    sorted(range(50), key=callback)
+while True:
+    sorting()
+"""
+
+
+@pytest.mark.parametrize("interpreter", _interpreters())
+def test_samples_have_python_functions_where_the_interpreter_is(interpreter: str) -> None:
+    stacks = Stacks()
+    legal = ("leaf", "callback", "sorting", "<module>")
+    with _running(interpreter, "-c", _BUSY) as busy:
+        time.sleep(0.5)
+        target = _process(stacks, busy.pid)
+        try:
+            recorder = Recorder(busy.pid, 499, 16384)
+        except RefusedError as refusal:
+            pytest.skip(f"no samples here: {refusal}")
+        chains: Counter[tuple[str, ...]] = Counter()
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            time.sleep(0.001)
+            for sample in recorder.take():
+                assert target.python is not None
+                number, _, _, _ = target.python.sample(sample.tid, sample.registers, sample.stack)
+                frames = list(stacks.frames(number))
+                chains[tuple(f.label for f in frames if f.quality is Quality.PYTHON)] += 1
+        recorder.close()
+    total = sum(chains.values())
+    if total < 50:
+        pytest.skip(f"the machine gave {total} samples")
+    # Each function is called by one other, so a chain is a part of one at its outer end.
+    wrong = {chain: n for chain, n in chains.items() if chain != legal[len(legal) - len(chain) :]}
+    assert sum(wrong.values()) <= 0.01 * total, wrong
+    assert chains[legal] > 0.5 * total, chains
+
+
+def test_a_program_without_python_says_so() -> None:
+    with _running("sleep", "60") as process:
+        time.sleep(0.2)
+        target = Stacks().process(process.pid)
+        assert target.refresh()
+        assert target.python is None
+        assert target.no_python == "the process runs no Python"
