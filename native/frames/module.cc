@@ -31,7 +31,12 @@ CompactRow compact(const Row& row) {
     made.kept = row.signal ? (1u << register_count) - 1 : callee_saved;
     for (uint8_t i = 0; i < register_count; ++i) {
         if (row.rule[i] == Rule::same) continue;
-        made.saved[made.count++] = {i, row.rule[i], row.value[i]};
+        // No frame is of 2 GB, and no table that real files have lies beyond 4 GB.
+        const CompactRow::Saved saved{i, row.rule[i], static_cast<uint32_t>(row.value[i])};
+        const bool is_place = row.rule[i] == Rule::at_expression ||
+                              row.rule[i] == Rule::is_expression;
+        if ((is_place ? saved.place() : saved.offset()) != row.value[i]) made.valid = false;
+        made.saved[made.count++] = saved;
         made.kept |= 1u << i;  // the rule decides
     }
     return made;

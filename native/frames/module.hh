@@ -19,7 +19,7 @@ struct Known {
     uint32_t frame = no_id;  // the frame of this address, once it has been interned
 };
 
-// A row with the registers that it says something of, so that a walk does not look at all.
+// A row with the registers that it says something of, small, so that many stay in the caches.
 struct CompactRow {
     bool valid = false, signal = false;
     uint8_t cfa_register = 0, count = 0;
@@ -28,7 +28,11 @@ struct CompactRow {
     struct Saved {
         uint8_t number;
         Rule rule;
-        uint64_t value;
+        uint32_t word;
+        uint64_t offset() const {
+            return static_cast<uint64_t>(int64_t{static_cast<int32_t>(word)});
+        }
+        uint64_t place() const { return word; }  // of an expression
     };
     std::array<Saved, register_count> saved{};
 };

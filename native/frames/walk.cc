@@ -151,7 +151,7 @@ class Walker {
         uint64_t word;
         switch (saved.rule) {
             case Rule::at_offset: {
-                const uint64_t address = cfa_ + saved.value;
+                const uint64_t address = cfa_ + saved.offset();
                 if (memory_.stacked(address, word)) {
                     next_.set(number, word);
                 } else if (returns) {
@@ -161,16 +161,16 @@ class Walker {
                 }  // else it has been taken from the stack already, and has its value again
                 return std::nullopt;
             }
-            case Rule::is_offset: next_.set(number, cfa_ + saved.value); return std::nullopt;
+            case Rule::is_offset: next_.set(number, cfa_ + saved.offset()); return std::nullopt;
             case Rule::in_register:
-                if (now_.knows(saved.value)) {
-                    next_.set(number, now_.value[saved.value]);
+                if (now_.knows(saved.place())) {
+                    next_.set(number, now_.value[saved.place()]);
                     return std::nullopt;
                 }
                 break;
             case Rule::at_expression:
             case Rule::is_expression: {
-                auto value = expression(saved.value, cfa_);
+                auto value = expression(saved.place(), cfa_);
                 const bool points = saved.rule == Rule::at_expression;
                 if (value && points && returns && *value >= memory_.end()) return Stop::truncated;
                 if (value && points) value = memory_.word(*value);
