@@ -149,6 +149,34 @@ void check_pid(int pid) {
     if (pid <= 0) raise_os_error(EINVAL, "a process has a positive number");
 }
 
+// For tests: an expression by itself, with a piece of memory.
+class Piece final : public Memory {
+  public:
+    Piece(uint64_t start, Bytes bytes) : start_(start), bytes_(bytes) {}
+    std::optional<uint64_t> word(uint64_t address) const override {
+        uint64_t value;
+        const Bytes found = part(bytes_, address - start_, sizeof value);
+        if (found.empty()) return std::nullopt;
+        std::memcpy(&value, found.data(), sizeof value);
+        return value;
+    }
+
+  private:
+    uint64_t start_;
+    Bytes bytes_;
+};
+
+nb::object evaluate_object(const nb::bytes& expression, const nb::bytes& words, uint32_t known,
+                           uint64_t start, const nb::bytes& memory,
+                           std::optional<uint64_t> given) {
+    Registers registers = registers_of(words, known);
+    registers.known = known & ((1u << register_count) - 1);
+    const auto value = evaluate(bytes_of_object(expression), 0, registers,
+                                Piece(start, bytes_of_object(memory)), given);
+    if (!value) return nb::none();
+    return nb::int_(*value);
+}
+
 void bind_library(nb::module_& m) {
     nb::class_<Library>(m, "FrameLibrary", "Files, frames and stacks of all processes, each once.")
         .def(nb::init<>())
@@ -232,6 +260,9 @@ void bind_frames(nb::module_& m) {
             const DebugLink& link = file.image->debug_link();
             return nb::make_tuple(text_object(link.name), link.crc);
         });
+    m.def("evaluate_expression", &evaluate_object, "expression"_a, "registers"_a, "known"_a,
+          "start"_a, "memory"_a, "given"_a = nb::none(),
+          "The value of a DWARF expression, its length first, or None.");
     bind_library(m);
     bind_space(m);
     bind_names(m);

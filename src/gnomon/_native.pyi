@@ -830,3 +830,11 @@ class PythonReader:
         self, tid: int, registers: bytes, stack: bytes
     ) -> tuple[int, int, int, int]: ...
     def waiting(self, tid: int) -> tuple[int, int, int, int] | None: ...
+def evaluate_expression(
+    expression: bytes,
+    registers: bytes,
+    known: int,
+    start: int,
+    memory: bytes,
+    given: int | None = None,
+) -> int | None: ...
