@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.sources.stacks.recorder import RefusedError, Sample, record
+from tests.sources.stacks.test_walks import CODE, QUICK, SLOW, compared
 
 from benchmarks.harness.result import (
     Benchmark,
@@ -17,8 +21,9 @@ from benchmarks.harness.result import (
     Result,
     Row,
     Target,
+    Unit,
 )
-from benchmarks.harness.statistics import paired_ratio, quartiles
+from benchmarks.harness.statistics import paired_ratio, quartiles, share
 from benchmarks.harness.timing import Timed, interleaved
 from benchmarks.harness.tools import compiled, program
 from gnomon._native import FrameLibrary, FrameSpace
@@ -48,6 +53,29 @@ def run(effort: Effort) -> Iterator[Result]:
             yield Note(f"{name}: {error}")
             continue
         yield from _compared(name, samples, effort.rounds(_ROUNDS))
+    if ctypes.util.find_library("dw"):
+        yield from _equal(_SECONDS if effort.quick else 3 * _SECONDS)
+
+
+def _equal(seconds: float) -> Iterator[Result]:
+    """Compare our lists of addresses with libdw's, of ten programs."""
+    total: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="gnomon-bench-") as folder:
+        code = Path(folder, "code.cc")
+        code.write_text(CODE)
+        for name, command in {**QUICK, **SLOW}.items():
+            words = [str(code) if word == "CODE" else word for word in command]
+            try:
+                found = compared(record(words, seconds))
+            except (RefusedError, OSError) as error:
+                yield Note(f"{name}: {error}")
+                continue
+            total += found
+            yield Note(f"{name}: " + ", ".join(f"{n} {what}" for what, n in found.items()))
+    if count := sum(total.values()):
+        target = Target(0.99, Judged.VALUE, at_least=True)
+        equal = share(total["equal"], count)
+        yield Row("stacks equal to libdw's", equal, target=target, unit=Unit.SHARE)
 
 
 def _samples(command: tuple[str, ...]) -> list[Sample]:

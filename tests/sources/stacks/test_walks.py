@@ -19,7 +19,7 @@ _SQL = (
     "with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000000)"
     " select sum(x * x) from c"
 )
-_CODE = '#include <regex>\n#include <map>\n#include <iostream>\nint main() { std::regex r("a"); }\n'
+CODE = '#include <regex>\n#include <map>\n#include <iostream>\nint main() { std::regex r("a"); }\n'
 QUICK = {
     "python3": ["/usr/bin/python3", "-c", _PYTHON],
     "bash": ["bash", "-c", "i=0; while :; do i=$((i + 1)); a[$((i % 9))]=$i; done"],
@@ -68,7 +68,7 @@ def _samples(command: list[str], folder: Path, seconds: float) -> list[Sample]:
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
     code = folder / "code.cc"
-    code.write_text(_CODE)
+    code.write_text(CODE)
     try:
         return record([str(code) if word == "CODE" else word for word in command], seconds)
     except RefusedError as refusal:
