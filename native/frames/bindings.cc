@@ -183,7 +183,7 @@ void bind_library(nb::module_& m) {
         .def("stack", &stack_frames, "number"_a, "Numbers of a stack's frames, leaf first.")
         .def("frame", &frame_object, "number"_a, "(object, address, quality, exact) of a frame.")
         .def("object", &object_object, "number"_a, "(path, build-id, pid) of an object.")
-        .def("function", &function_object, "object"_a, "address"_a,
+        .def("function", &function_object, "owner"_a, "address"_a,
              "Where the function of an address begins, by its unwind table.")
         .def(
             "file",
@@ -193,7 +193,7 @@ void bind_library(nb::module_& m) {
                 const auto& module = library.objects()[number].module;
                 return module ? std::make_shared<FrameFile>(module->shared_image()) : nullptr;
             },
-            "object"_a, "The file of an object, if it can be read.")
+            "owner"_a, "The file of an object, if it can be read.")
         .def_prop_ro("stacks", [](const Library& library) { return library.stacks().stacks(); })
         .def_prop_ro("objects", [](const Library& library) { return library.objects().size(); })
         .def_prop_ro("memory", &Library::memory, "Bytes held, mapped files not counted.");
@@ -250,7 +250,7 @@ void bind_frames(nb::module_& m) {
                 if (!image) raise_os_error(ENOEXEC, "not a 64-bit little-endian ELF file");
                 return std::make_shared<FrameFile>(std::move(image));
             },
-            "bytes"_a)
+            "content"_a)
         .def("row", &row_object, "address"_a,
              "(start, length, signal, cfa, rules) of an address, or None.")
         .def("functions", [](const FrameFile& file) { return file.frames.starts(); },

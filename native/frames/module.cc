@@ -46,7 +46,7 @@ CompactRow compact(const Row& row) {
 
 Module::Module(uint32_t id, std::string path, std::shared_ptr<const Image> image)
     : id_(id), path_(std::move(path)), image_(std::move(image)), call_frames_(*image_),
-      known_(256) {
+      known_(256), is_go_(image_->section(".gopclntab") || image_->section(".data.rel.ro.gopclntab")) {
     intern(Row{});  // number 0: no unwind table
 }
 

@@ -46,6 +46,8 @@ class Module {
     const Image& image() const { return *image_; }
     const std::shared_ptr<const Image>& shared_image() const { return image_; }
     const CallFrames& call_frames() const { return call_frames_; }
+    // Go's compiler keeps frame pointers everywhere, and writes no unwind tables.
+    bool is_go() const { return is_go_; }
 
     // Valid until the next call.
     Known& at(uint64_t address);
@@ -65,6 +67,7 @@ class Module {
     CallFrames call_frames_;
     std::vector<Known> known_;  // a hash table of a power of two places
     size_t used_ = 0;
+    bool is_go_;
     std::vector<CompactRow> rows_;
     std::unordered_multimap<uint64_t, uint32_t> row_ids_;  // by hash
     std::vector<Row> full_rows_;

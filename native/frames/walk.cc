@@ -216,6 +216,7 @@ class Walker {
         if (depth_ == 0 && step_from_plt()) return std::nullopt;
         if (step_by_frame_pointer()) return std::nullopt;
         if (ends_chain()) return Stop::end;
+        if (leaves_copy()) return Stop::truncated;
         if (step_by_scan()) return std::nullopt;
         return Stop::no_table;
     }
@@ -258,6 +259,14 @@ class Walker {
         uint64_t caller;
         return frame == 0 || (frame >= now_.value[stack_register] &&
                               memory_.stacked(frame + 8, caller) && caller == 0);
+    }
+
+    // Go's scheduler runs on a stack of its own; that of the goroutine is not in the copy.
+    bool leaves_copy() const {
+        if (!where_ || !where_->module || !where_->module->is_go()) return false;
+        const uint64_t frame = now_.value[frame_register];
+        return now_.knows(frame_register) &&
+               (frame < memory_.start() || frame + 16 > memory_.end());
     }
 
     // At most once a walk: a second guess would build on the first.

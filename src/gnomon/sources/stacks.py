@@ -8,6 +8,7 @@ and the start of the function in it, which is the same in every run of a build.
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 
 from gnomon._native import (
     FrameFile,
@@ -158,7 +160,13 @@ class JitNames:
     """The functions that a process made, from the map it writes; read again when it has grown."""
 
     def __init__(self, pid: int) -> None:
-        self._path = Path(f"/proc/{pid}/root/tmp/perf-{_inner_pid(pid)}.map")
+        # As the process sees it; ours is the same where neither has a root of its own, and stays
+        # when the process has ended.
+        inner = Path(f"/proc/{pid}/root/tmp/perf-{_inner_pid(pid)}.map")
+        self._paths = (inner, Path(f"/tmp/perf-{pid}.map"))
+        self._owners = {0, os.getuid()}
+        with suppress(OSError):
+            self._owners.add(Path(f"/proc/{pid}").stat().st_uid)
         self._state: tuple[int, int] | None = None
         self._map = PerfMap(b"")
 
@@ -170,14 +178,16 @@ class JitNames:
 
     def refresh(self) -> None:
         """Take what the process has written since; what was read stays when it has ended."""
-        try:
-            now = self._path.stat()
-            if (now.st_size, now.st_mtime_ns) != self._state:
-                with self._path.open("rb") as stream:
-                    self._map = PerfMap(stream.read(_LONGEST_MAP))
-                self._state = (now.st_size, now.st_mtime_ns)
-        except OSError:
-            return
+        for path in self._paths:
+            with suppress(OSError):
+                now = path.stat()
+                # Anybody may write below /tmp: another user's file is not this process's.
+                sound = S_ISREG(now.st_mode) and now.st_uid in self._owners
+                if sound and (now.st_size, now.st_mtime_ns) != self._state:
+                    with path.open("rb") as stream:
+                        self._map = PerfMap(stream.read(_LONGEST_MAP))
+                    self._state = (now.st_size, now.st_mtime_ns)
+                return
 
 
 def _inner_pid(pid: int) -> int:

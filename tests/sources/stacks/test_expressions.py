@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +42,7 @@ def _rest(a: int, b: int) -> int:
     return a % b
 
 
-_TWO = {
+_TWO: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "and": (0x1A, lambda a, b: a & b),
     "div": (0x1B, lambda a, b: _divided(_signed(a), _signed(b))),
     "minus": (0x1C, lambda a, b: a - b),
@@ -61,7 +61,7 @@ _TWO = {
     "lt": (0x2D, lambda a, b: _signed(a) < _signed(b)),
     "ne": (0x2E, lambda a, b: a != b),
 }
-_ONE = {
+_ONE: dict[str, tuple[int, Callable[[int], int]]] = {
     "abs": (0x19, lambda a: abs(_signed(a))),
     "neg": (0x1F, lambda a: -a),
     "not": (0x20, lambda a: ~a),

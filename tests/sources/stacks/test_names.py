@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.sources.stacks.elf import elf
 
 from gnomon._native import FrameFile, GoTable, PerfMap, SymbolTable, demangle
-from gnomon.sources.stacks import FileNames, debug_file
+from gnomon.sources.stacks import FileNames, JitNames, debug_file
 
 _FUNC = 2
 
@@ -205,3 +205,25 @@ def test_mutants_of_tables_of_names_do_no_harm() -> None:
                 found.find(address)
         PerfMap(made[2]).find(0x21)
         demangle(made[3].decode("latin-1"))
+
+
+def test_the_map_of_a_jit_is_read_again_when_it_grows_and_kept_when_it_ends() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    path = Path(f"/tmp/perf-{process.pid}.map")
+    try:
+        names = JitNames(process.pid)
+        assert names.find(0x10) is None
+        path.write_text("10 4 first\n")
+        assert names.find(0x11) == ("first", 0x10)
+        path.write_text("10 4 first\n20 4 second\n")
+        assert names.find(0x21) == ("second", 0x20)
+        path.unlink()
+        assert names.find(0x21) == ("second", 0x20)
+        path.mkdir()  # whatever is there instead
+        assert names.find(0x11) == ("first", 0x10)
+    finally:
+        process.kill()
+        process.wait()
+        if path.is_dir():
+            path.rmdir()
+        path.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.sources.stacks.libdw import Libdw
 from tests.sources.stacks.recorder import RefusedError, Sample, record
 
-from gnomon._native import FrameLibrary, FrameSpace
+from gnomon._native import FrameFile, FrameLibrary, FrameSpace, wait_stack
 
 _PYTHON = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nwhile 1: f(18)"
 _SQL = (
@@ -208,3 +209,42 @@ def test_arguments_are_checked() -> None:
     for question in (library.stack, library.frame, library.object):
         with pytest.raises(IndexError):
             question(0)
+
+
+def test_a_program_that_has_been_deleted_is_walked_by_what_runs(tmp_path: Path) -> None:
+    program = tmp_path / "deleted"
+    shutil.copy("/bin/sleep", program)
+    other = tmp_path / "other"
+    shutil.copy("/bin/true", other)
+    process = subprocess.Popen([program, "60"])
+    try:
+        time.sleep(0.2)
+        other.replace(program)  # another build under the same path, as an upgrade leaves it
+        library = FrameLibrary()
+        space = FrameSpace(library, process.pid)
+        assert space.refresh()
+        ids = {library.object(i)[1] for i in range(library.objects)}
+        assert FrameFile("/bin/sleep").build_id in ids
+        assert FrameFile("/bin/true").build_id not in ids
+        program.unlink()
+        again = FrameSpace(FrameLibrary(), process.pid)
+        assert again.refresh()
+        assert wait_stack(again, process.pid)[4] == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_mappings_that_the_kernel_tells_of_replace_what_they_cover() -> None:
+    library = FrameLibrary()
+    space = FrameSpace(library, 1)
+    space.map(0x10000, 0x4000, 0, "/no/such/file")
+    assert len(space) == 1
+    space.map(0x11000, 0x1000, 0, "//anon")
+    assert len(space) == 3
+    space.map(0x10000, 0x4000, 0, "/no/such/file")
+    assert len(space) == 1
+    space.clear()
+    assert len(space) == 0
+    space.read("nonsense\n7f12-7f10 r-xp 0 0:0 0\n5000-6000 rw-p 0 0:0 0 /x\n")
+    assert len(space) == 0
