@@ -54,7 +54,7 @@ bench: $(VENV)/.test
 
 # Mutants of what the reader of stacks takes, under the sanitizers: MUTANTS=2000 for a quick look.
 MUTANTS ?= 100000
-FUZZED := image call_frames row expression module space walk remote symbols perf_map rust
+FUZZED := image call_frames row expression module space walk remote symbols perf_map rust text
 fuzz-frames: build/fuzz-frames
 	@build/fuzz-frames $(MUTANTS) 1 /usr/bin/true /lib64/ld-linux-x86-64.so.2
 

@@ -2,28 +2,18 @@
 #include <algorithm>
 
 #include "frames/python_reader.hh"
+#include "frames/text.hh"
 
 namespace gnomon::frames {
 
 namespace {
 
-constexpr size_t most_codes = size_t{1} << 16;
+constexpr size_t most_codes = size_t{1} << 16, most_line_bytes = size_t{64} << 20;
 constexpr uint64_t longest_name = 4096, longest_table = 1 << 20, largest_code = 1 << 24;
 
 template <typename T>
 T value_at(const std::vector<uint8_t>& bytes, uint64_t offset) {
     return Cursor(bytes, offset).read<T>();
-}
-
-void append_utf8(std::string& to, uint32_t letter) {
-    if (letter < 0x80) {
-        to += static_cast<char>(letter);
-        return;
-    }
-    const int more = letter < 0x800 ? 1 : letter < 0x10000 ? 2 : 3;
-    constexpr uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};
-    to += static_cast<char>(heads[more] | (letter >> (6 * more) & 0x3f));
-    for (int i = more - 1; i >= 0; --i) to += static_cast<char>(0x80 | (letter >> (6 * i) & 0x3f));
 }
 
 uint64_t hash_of(const PythonFunctions::Function& function) {
@@ -144,10 +134,12 @@ const PythonReader::Code* PythonReader::code(uint64_t address) {
     Code made;
     if (!memory_.read(address, head.data(), head.size()) || !read_code(address, head, made))
         return nullptr;
-    if (codes_.size() >= most_codes) {
+    if (codes_.size() >= most_codes || line_bytes_ > most_line_bytes) {
         codes_.clear();
         by_bytecode_.clear();
+        line_bytes_ = 0;
     }
+    line_bytes_ += made.lines.size();
     by_bytecode_[made.bytecode] = address;
     return &(codes_[address] = std::move(made));
 }

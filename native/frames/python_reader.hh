@@ -115,6 +115,7 @@ class PythonReader {
     std::map<uint64_t, uint64_t> by_bytecode_;  // where bytecode begins: the code object
     std::unordered_map<uint32_t, uint32_t> callers_;
     uint64_t tries_ = 0;
+    size_t line_bytes_ = 0;
 };
 
 // Puts Python frames into a native stack, where the interpreter's own frames are: numbers of
