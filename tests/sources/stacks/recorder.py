@@ -23,7 +23,7 @@ _MASK = 0xFF01FF  # ax bx cx dx si di bp sp ip r8 ... r15
 _SET_OUTPUT = 0x2405
 # DWARF numbers of the registers, in the kernel's order.
 _ORDER = (0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15)
-_RING_PAGES = 2048
+_RING_PAGES = (2048, 64)  # of the second as much as any user may lock
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ def _open(attributes: bytes, pid: int, cpu: int) -> int:
     return int(fd)
 
 
+def _ring(fd: int) -> mmap.mmap:
+    for pages in _RING_PAGES:
+        try:
+            return mmap.mmap(fd, (1 + pages) * mmap.PAGESIZE, mmap.MAP_SHARED)
+        except PermissionError:
+            continue
+    raise RefusedError("no memory may be locked for samples")
+
+
 class Recorder:
     """Samples a process with its threads and children; `take` gives the samples so far."""
 
@@ -77,8 +86,7 @@ class Recorder:
                 fd = _open(attributes, task, cpu)
                 self._fds.append(fd)
                 if ring < 0:
-                    size = (1 + _RING_PAGES) * mmap.PAGESIZE
-                    self._rings.append((fd, mmap.mmap(fd, size, mmap.MAP_SHARED)))
+                    self._rings.append((fd, _ring(fd)))
                     ring = fd
                 elif libc.ioctl(fd, _SET_OUTPUT, ring):
                     raise RefusedError("perf events cannot share a ring")
@@ -96,7 +104,7 @@ class Recorder:
         return samples
 
     def _drain(self, memory: mmap.mmap, samples: list[Sample]) -> None:
-        size = _RING_PAGES * mmap.PAGESIZE
+        size = len(memory) - mmap.PAGESIZE
         head, tail = struct.unpack_from("<QQ", memory, 1024)
         while tail < head:
             at = mmap.PAGESIZE + tail % size
