@@ -170,37 +170,31 @@ namespace {
 
 // What ran when the sample was taken may have changed before the frames were read: the address of
 // the next instruction is in a register of the interpreter. Corrects the innermost frames by it.
-void correct_leaf(const Walk& walk, size_t interpreter, const PythonReader& reader,
+void correct_leaf(const Walk& walk, size_t interpreter, PythonReader& reader,
                   std::vector<PythonFrame>& python, size_t group_end) {
-    if (walk.registers.size() <= interpreter) return;
-    // Callee-saved registers first: compilers keep it in one of them.
-    constexpr uint8_t order[] = {15, 14, 13, 12, 3, 6, 10, 0, 1, 2, 4, 5, 8, 9, 11};
     CodePlace place;
-    bool found = false;
-    for (size_t step = 0; step <= interpreter && !found; ++step)
-        for (const uint8_t number : order)
-            if (!found && walk.registers[step].knows(number))
-                found = reader.code_at(walk.registers[step].value[number], place);
-    if (!found) return;
-    for (size_t i = 0; i < group_end; ++i) {
-        if (python[i].function != place.function) continue;
-        python.erase(python.begin(), python.begin() + static_cast<long>(i));  // entered later
-        python[0].line = place.line;
-        return;
-    }
-    // It has returned since. Its caller is known if it has been seen before.
-    const uint32_t caller = reader.caller_of(place.function);
-    for (size_t i = 0; i < group_end; ++i) {
-        if (python[i].function != caller) continue;
-        python.erase(python.begin(), python.begin() + static_cast<long>(i));
-        python.insert(python.begin(), {place.function, place.line, false, 0});
-        return;
+    if (walk.registers.size() <= interpreter || group_end == 0) return;
+    if (!reader.running(walk.registers[interpreter], python[0].function, place)) return;
+    // It, or who was last seen to call it, is still there; what is inside of that came later.
+    std::vector<PythonFrame> inner;
+    uint32_t function = place.function;
+    constexpr size_t most_returned = 16;
+    while (function != no_id && inner.size() < most_returned) {
+        for (size_t i = 0; i < group_end; ++i) {
+            if (python[i].function != function) continue;
+            if (inner.empty()) python[i].line = place.line;
+            python.erase(python.begin(), python.begin() + static_cast<long>(i));
+            python.insert(python.begin(), inner.begin(), inner.end());
+            return;
+        }
+        inner.push_back({function, inner.empty() ? place.line : -1, false, 0});
+        function = reader.caller_of(function);
     }
 }
 
 }  // namespace
 
-Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, const PythonReader* reader,
+Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, PythonReader* reader,
                     StackTable& table, std::vector<uint32_t>& numbers) {
     numbers.clear();
     Merged merged;

@@ -276,6 +276,27 @@ bool PythonReader::code_at(uint64_t address, CodePlace& place) const {
     return true;
 }
 
+bool PythonReader::running(const Registers& registers, uint32_t read, CodePlace& place) {
+    constexpr uint32_t enough = 1 << 16;  // then the older half counts half
+    // Callee-saved registers first: compilers keep it in one of them.
+    constexpr uint8_t order[] = {15, 14, 13, 12, 3, 6, 10, 0, 1, 2, 4, 5, 8, 9, 11};
+    double best = 0;
+    for (const uint8_t number : order) {
+        CodePlace found;
+        if (!registers.knows(number) || !code_at(registers.value[number], found)) continue;
+        Agreement& agreement = agreements_[number];
+        const double share = (agreement.agreed + 1.0) / (agreement.found + 2.0);
+        if (share > best) {
+            best = share;
+            place = found;
+        }
+        ++agreement.found;
+        agreement.agreed += found.function == read;
+        if (agreement.found >= enough) agreement = {agreement.found / 2, agreement.agreed / 2};
+    }
+    return best > 0;
+}
+
 uint32_t PythonReader::caller_of(uint32_t function) const {
     const auto found = callers_.find(function);
     return found == callers_.end() ? no_id : found->second;

@@ -1,6 +1,7 @@
 // Frames of Python functions in another process, read from the interpreter's own chain.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,6 +62,14 @@ class PythonReader {
     // Who called a function when it was last seen; no_id where nobody did.
     uint32_t caller_of(uint32_t function) const;
     uint64_t tries() const { return tries_; }
+    // The function that ran at a sample, by the registers of the interpreter's frame. Which register
+    // has the next instruction depends on the build: the one that agreed most with `read`, the
+    // innermost function of a moment later, is believed.
+    bool running(const Registers& registers, uint32_t read, CodePlace& place);
+    struct Agreement {
+        uint32_t found = 0, agreed = 0;
+    };
+    const std::array<Agreement, register_count>& agreements() const { return agreements_; }
 
   private:
     struct Code {
@@ -116,6 +125,7 @@ class PythonReader {
     std::unordered_map<uint32_t, uint32_t> callers_;
     uint64_t tries_ = 0;
     size_t line_bytes_ = 0;
+    std::array<Agreement, register_count> agreements_{};
 };
 
 // Puts Python frames into a native stack, where the interpreter's own frames are: numbers of
@@ -123,7 +133,7 @@ class PythonReader {
 struct Merged {
     size_t placed = 0, entries = 0;
 };
-Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, const PythonReader* reader,
+Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, PythonReader* reader,
                     StackTable& table, std::vector<uint32_t>& numbers);
 
 }  // namespace gnomon::frames

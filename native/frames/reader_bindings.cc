@@ -120,6 +120,14 @@ void bind_readers(nb::module_& m) {
             "space"_a, "functions"_a)
         .def_prop_ro("version", [](const OwnedReader& owned) { return owned.reader->version(); })
         .def_prop_ro("tries", [](const OwnedReader& owned) { return owned.reader->tries(); })
+        .def_prop_ro("agreements",
+                     [](const OwnedReader& owned) {
+                         nb::dict found;
+                         for (size_t i = 0; i < register_count; ++i)
+                             if (const auto& each = owned.reader->agreements()[i]; each.found)
+                                 found[nb::int_(i)] = nb::make_tuple(each.found, each.agreed);
+                         return found;
+                     })
         .def(
             "read",
             [](OwnedReader& owned, int tid) {
