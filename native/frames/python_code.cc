@@ -170,11 +170,15 @@ namespace {
 
 // What ran when the sample was taken may have changed before the frames were read: the address of
 // the next instruction is in a register of the interpreter. Corrects the innermost frames by it.
-void correct_leaf(const Walk& walk, size_t interpreter, PythonReader& reader,
-                  std::vector<PythonFrame>& python, size_t group_end) {
+void correct_leaf(const Walk& walk, const StackCopy& stack, size_t interpreter,
+                  PythonReader& reader, std::vector<PythonFrame>& python,
+                  size_t group_end) {
     CodePlace place;
     if (walk.registers.size() <= interpreter || group_end == 0) return;
-    if (!reader.running(walk.registers[interpreter], python[0].function, place)) return;
+    const uint64_t start = walk.steps[interpreter].sp;
+    const uint64_t end = walk.steps[interpreter + 1].sp;  // an activation is never the outermost
+    const Bytes slots = part(stack.bytes, start - stack.start, end - start);
+    if (!reader.running(walk.registers[interpreter], slots, python[0].function, place)) return;
     // It, or who was last seen to call it, is still there; what is inside of that came later.
     std::vector<PythonFrame> inner;
     uint32_t function = place.function;
@@ -194,8 +198,8 @@ void correct_leaf(const Walk& walk, size_t interpreter, PythonReader& reader,
 
 }  // namespace
 
-Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, PythonReader* reader,
-                    StackTable& table, std::vector<uint32_t>& numbers) {
+Merged merge_python(const Walk& walk, const StackCopy& stack, std::vector<PythonFrame>& python,
+                    PythonReader* reader, StackTable& table, std::vector<uint32_t>& numbers) {
     numbers.clear();
     Merged merged;
     const auto& steps = walk.steps;
@@ -225,7 +229,7 @@ Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, PythonRe
     std::reverse(groups.begin(), groups.end());
     if (!groups.empty() && merged.placed == merged.entries && reader) {
         const size_t before = python.size();
-        correct_leaf(walk, groups[0].first, *reader, python, groups[0].second);
+        correct_leaf(walk, stack, groups[0].first, *reader, python, groups[0].second);
         const size_t after = python.size();
         for (auto& group : groups) group.second = group.second + after - before;
         if (beyond != before) beyond = beyond + after - before;

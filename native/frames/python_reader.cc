@@ -276,23 +276,37 @@ bool PythonReader::code_at(uint64_t address, CodePlace& place) const {
     return true;
 }
 
-bool PythonReader::running(const Registers& registers, uint32_t read, CodePlace& place) {
+bool PythonReader::offer(Agreement& agreement, uint64_t word, uint32_t read, double& best,
+                         CodePlace& place) {
     constexpr uint32_t enough = 1 << 16;  // then the older half counts half
+    CodePlace found;
+    if (!code_at(word, found)) return false;
+    const double share = (agreement.agreed + 1.0) / (agreement.found + 2.0);
+    if (share > best) {
+        best = share;
+        place = found;
+    }
+    ++agreement.found;
+    agreement.agreed += found.function == read;
+    if (agreement.found >= enough) agreement = {agreement.found / 2, agreement.agreed / 2};
+    return true;
+}
+
+bool PythonReader::running(const Registers& registers, Bytes slots, uint32_t read,
+                           CodePlace& place) {
     // Callee-saved registers first: compilers keep it in one of them.
     constexpr uint8_t order[] = {15, 14, 13, 12, 3, 6, 10, 0, 1, 2, 4, 5, 8, 9, 11};
     double best = 0;
-    for (const uint8_t number : order) {
-        CodePlace found;
-        if (!registers.knows(number) || !code_at(registers.value[number], found)) continue;
-        Agreement& agreement = agreements_[number];
-        const double share = (agreement.agreed + 1.0) / (agreement.found + 2.0);
-        if (share > best) {
-            best = share;
-            place = found;
-        }
-        ++agreement.found;
-        agreement.agreed += found.function == read;
-        if (agreement.found >= enough) agreement = {agreement.found / 2, agreement.agreed / 2};
+    for (const uint8_t number : order)
+        if (registers.knows(number))
+            offer(agreements_[number], registers.value[number], read, best, place);
+    if (best > 0) return true;
+    constexpr size_t largest_frame = 1024;
+    for (Cursor cursor(slots); cursor.left() >= 8 && slots.size() <= largest_frame;) {
+        const uint64_t distance = cursor.left();
+        const auto word = cursor.read<uint64_t>();
+        if (CodePlace found; code_at(word, found))
+            offer(slot_agreements_[distance], word, read, best, place);
     }
     return best > 0;
 }

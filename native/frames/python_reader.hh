@@ -65,7 +65,9 @@ class PythonReader {
     // The function that ran at a sample, by the registers of the interpreter's frame. Which register
     // has the next instruction depends on the build: the one that agreed most with `read`, the
     // innermost function of a moment later, is believed.
-    bool running(const Registers& registers, uint32_t read, CodePlace& place);
+    // Where no register has it, it has been saved in a slot of that frame: `slots` are its words,
+    // of which the last is the one below the caller's.
+    bool running(const Registers& registers, Bytes slots, uint32_t read, CodePlace& place);
     struct Agreement {
         uint32_t found = 0, agreed = 0;
     };
@@ -125,7 +127,9 @@ class PythonReader {
     std::unordered_map<uint32_t, uint32_t> callers_;
     uint64_t tries_ = 0;
     size_t line_bytes_ = 0;
+    bool offer(Agreement& agreement, uint64_t word, uint32_t read, double& best, CodePlace& place);
     std::array<Agreement, register_count> agreements_{};
+    std::unordered_map<uint64_t, Agreement> slot_agreements_;  // by distance from the frame's end
 };
 
 // Puts Python frames into a native stack, where the interpreter's own frames are: numbers of
@@ -133,7 +137,7 @@ class PythonReader {
 struct Merged {
     size_t placed = 0, entries = 0;
 };
-Merged merge_python(const Walk& walk, std::vector<PythonFrame>& python, PythonReader* reader,
-                    StackTable& table, std::vector<uint32_t>& numbers);
+Merged merge_python(const Walk& walk, const StackCopy& stack, std::vector<PythonFrame>& python,
+                    PythonReader* reader, StackTable& table, std::vector<uint32_t>& numbers);
 
 }  // namespace gnomon::frames

@@ -53,13 +53,14 @@ nb::object wait_object(const Space& space, int tid) {
 }
 
 // The number of a stack with Python frames in their places, and what came of it.
-nb::object merged_object(OwnedReader& owned, int tid, const Walk& walk, bool sampled) {
+nb::object merged_object(OwnedReader& owned, int tid, const Walk& walk, const StackCopy& stack,
+                         bool sampled) {
     std::vector<PythonFrame> frames;
     const PythonRead status = owned.reader->read(tid, frames);
     std::vector<uint32_t> numbers;
     StackTable& table = owned.space->library().stacks();
     const Merged merged =
-        merge_python(walk, frames, sampled ? owned.reader.get() : nullptr, table, numbers);
+        merge_python(walk, stack, frames, sampled ? owned.reader.get() : nullptr, table, numbers);
     return nb::make_tuple(table.stack(numbers), static_cast<int>(status), merged.placed,
                           merged.entries);
 }
@@ -73,16 +74,16 @@ nb::object sample_object(OwnedReader& owned, int tid, const nb::bytes& words,
     std::memcpy(registers.value.data(), words.c_str(), words.size());
     registers.known = (1u << register_count) - 1;
     Walk walk;
-    walk_stack(*owned.space, {registers.value[stack_register], bytes_of_object(stack)}, registers,
-               {true, true}, walk);
-    return merged_object(owned, tid, walk, true);
+    const StackCopy copy{registers.value[stack_register], bytes_of_object(stack)};
+    walk_stack(*owned.space, copy, registers, {true, true}, walk);
+    return merged_object(owned, tid, walk, copy, true);
 }
 
 nb::object waiting_object(OwnedReader& owned, int tid) {
     check_thread(tid);
     WaitStack wait;
     if (read_wait(*owned.space, tid, wait) != WaitRead::walked) return nb::none();
-    return merged_object(owned, tid, wait.walk, false);
+    return merged_object(owned, tid, wait.walk, {wait.sp, Bytes(wait.stack)}, false);
 }
 
 }  // namespace

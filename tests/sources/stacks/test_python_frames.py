@@ -143,6 +143,59 @@ def test_samples_have_python_functions_where_the_interpreter_is(interpreter: str
     assert chains[legal] > 0.5 * total, chains
 
 
+_SHORT = """
+def a(n):
+    for i in range(n):
+        i + i
+def b(n):
+    for i in range(n):
+        i + i
+def c(n):
+    for i in range(n):
+        i + i
+def first():
+    a(60)
+def second():
+    b(20)
+    c(20)
+while True:
+    first()
+    second()
+"""
+
+
+@pytest.mark.parametrize("interpreter", _interpreters())
+def test_functions_that_run_for_a_microsecond_have_their_share(interpreter: str) -> None:
+    stacks = Stacks()
+    with _running(interpreter, "-c", _SHORT) as busy:
+        time.sleep(0.5)
+        leaves = _leaves(stacks, _process(stacks, busy.pid), 2.0)
+    loops = leaves["a"] + leaves["b"] + leaves["c"]
+    if loops < 100:
+        pytest.skip(f"the machine gave {loops} samples")
+    assert 0.48 < leaves["a"] / loops < 0.74, leaves
+    assert 0.12 < leaves["c"] / loops < 0.32, leaves
+
+
+def _leaves(stacks: Stacks, target: Process, seconds: float) -> Counter[str]:
+    """Return the innermost Python functions of a process's samples."""
+    try:
+        recorder = Recorder(target.pid, 499, 16384)
+    except RefusedError as refusal:
+        pytest.skip(f"no samples here: {refusal}")
+    leaves: Counter[str] = Counter()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.001)
+        for sample in recorder.take():
+            assert target.python is not None
+            number, _, _, _ = target.python.sample(sample.tid, sample.registers, sample.stack)
+            python = [f.label for f in stacks.frames(number) if f.quality is Quality.PYTHON]
+            leaves.update(python[:1])
+    recorder.close()
+    return leaves
+
+
 def test_a_program_without_python_says_so() -> None:
     with _running("sleep", "60") as process:
         time.sleep(0.2)
