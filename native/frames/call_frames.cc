@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint64_t pair_size = 8;
 constexpr uint32_t long_entry = 0xffffffff;  // of more than 4 GB: nothing makes them
+constexpr uint32_t largest_entry = 1 << 20;
 constexpr size_t none = 0;
 
 }  // namespace
@@ -81,7 +82,10 @@ uint64_t CallFrames::entry_for(uint64_t address) const {
 std::optional<FrameProgram> CallFrames::find(uint64_t address) const {
     const uint64_t place = entry_for(address);
     if (place == none) return std::nullopt;
-    const auto program = parse(image_.from(place), place);
+    constexpr uint64_t length_size = 4;
+    const auto length = Cursor(image_.at(place, length_size)).read<uint32_t>();
+    if (length > largest_entry) return std::nullopt;
+    const auto program = parse(image_.at(place, length_size + length), place);
     if (!program || address - program->start >= program->length) return std::nullopt;
     return program;
 }
@@ -117,13 +121,12 @@ std::optional<FrameProgram> CallFrames::parse(Bytes rest, uint64_t place) const 
     // The CIE lies before its FDE in the same part of the file.
     const auto at = static_cast<uint64_t>(block.data() - image_.bytes().data());
     if (back > at) return std::nullopt;
-    Cursor common_outer(image_.bytes(), at - back);
-    const auto common_length = common_outer.read<uint32_t>();
-    if (common_length == long_entry) return std::nullopt;
-    const Bytes common = common_outer.take(common_length);
+    const auto common_length = Cursor(image_.stored(at - back, 4)).read<uint32_t>();
+    if (common_length > largest_entry) return std::nullopt;
+    const Bytes common = image_.stored(at - back + 4, common_length);
     FrameProgram program;
     bool augmented = false;
-    if (!common_outer.ok() || !parse_common(Cursor(common), program, augmented))
+    if (!parse_common(Cursor(common), program, augmented))
         return std::nullopt;
 
     constexpr uint8_t format = 0x0f;  // a length is no address: it is not relative to anything

@@ -14,6 +14,8 @@ namespace {
 
 // More than any linker makes; a hostile file could have 65,535, and each look-up walks them.
 constexpr size_t most_segments = 64;
+constexpr uint64_t largest_file = uint64_t{4} << 30, largest_section = uint64_t{256} << 20;
+constexpr uint64_t piece = 1 << 15, most_pieces = (uint64_t{512} << 20) / piece;
 
 std::string hexadecimal(Bytes bytes) {
     static const char digits[] = "0123456789abcdef";
@@ -32,18 +34,39 @@ std::shared_ptr<const Image> Image::open(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return nullptr;
     std::shared_ptr<Image> image(new Image);
+    image->fd_ = fd;
     struct stat about;
-    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-        about.st_size >= static_cast<off_t>(sizeof(Elf64_Ehdr))) {
-        const auto size = static_cast<size_t>(about.st_size);
-        void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (memory != MAP_FAILED) {
-            image->mapped_ = memory;
-            image->bytes_ = Bytes(static_cast<const uint8_t*>(memory), size);
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return nullptr;
+    const auto size = static_cast<uint64_t>(about.st_size);
+    if (size < sizeof(Elf64_Ehdr) || size > largest_file) return nullptr;
+    // Addresses alone: memory is taken for the pieces that are read.
+    void* room = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return nullptr;
+    image->room_ = static_cast<uint8_t*>(room);
+    image->bytes_ = Bytes(image->room_, size);
+    image->loaded_.resize((size + piece - 1) / piece);
+    return image->parse() ? image : nullptr;
+}
+
+Bytes Image::stored(uint64_t offset, uint64_t size) const {
+    const Bytes found = part(bytes_, offset, size);
+    if (loaded_.empty() || found.empty()) return found;
+    for (uint64_t i = offset / piece; i <= (offset + size - 1) / piece; ++i) {
+        if (loaded_[i]) continue;
+        if (pieces_ >= most_pieces) return {};  // a file with holes costs its maker nothing
+        loaded_[i] = true;
+        ++pieces_;
+        // What a file that has become shorter no longer has, stays zero.
+        uint64_t at = i * piece;
+        const uint64_t end = std::min<uint64_t>(at + piece, bytes_.size());
+        while (at < end) {
+            const ssize_t got = pread(fd_, room_ + at, end - at, static_cast<off_t>(at));
+            if (got <= 0) break;
+            at += static_cast<uint64_t>(got);
         }
     }
-    ::close(fd);
-    return image->parse() ? image : nullptr;
+    return found;
 }
 
 std::shared_ptr<const Image> Image::of(std::vector<uint8_t> bytes) {
@@ -67,19 +90,19 @@ std::shared_ptr<const Image> Image::vdso() {
 }
 
 Image::~Image() {
-    if (mapped_) munmap(mapped_, bytes_.size());
+    if (room_) munmap(room_, bytes_.size());
+    if (fd_ >= 0) ::close(fd_);
 }
 
-Bytes Image::from(uint64_t address) const {
-    for (const Segment& segment : segments_)
-        if (address >= segment.address && address - segment.address < segment.size) {
-            const uint64_t inside = address - segment.address;
-            return part(bytes_, segment.offset + inside, segment.size - inside);
-        }
+Bytes Image::at(uint64_t address, uint64_t size) const {
+    for (const Segment& segment : segments_) {
+        const uint64_t inside = address - segment.address;  // wraps below the segment
+        if (inside >= segment.size) continue;
+        const bool fits = size <= segment.size - inside && size <= largest_section;
+        return fits ? stored(segment.offset + inside, size) : Bytes{};
+    }
     return {};
 }
-
-Bytes Image::at(uint64_t address, uint64_t size) const { return part(from(address), 0, size); }
 
 const Section* Image::section(std::string_view name) const {
     const auto found = std::find_if(sections_.begin(), sections_.end(),
@@ -88,8 +111,8 @@ const Section* Image::section(std::string_view name) const {
 }
 
 Bytes Image::contents(const Section& section) const {
-    if (section.type == SHT_NOBITS) return {};
-    return part(bytes_, section.offset, section.size);
+    if (section.type == SHT_NOBITS || section.size > largest_section) return {};
+    return stored(section.offset, section.size);
 }
 
 bool Image::bias(uint64_t start, uint64_t offset, uint64_t& bias) const {
@@ -105,7 +128,7 @@ bool Image::bias(uint64_t start, uint64_t offset, uint64_t& bias) const {
 }
 
 bool Image::parse() {
-    Cursor cursor(bytes_);
+    Cursor cursor(stored(0, sizeof(Elf64_Ehdr)));
     const auto header = cursor.read<Elf64_Ehdr>();
     if (!cursor.ok() || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
@@ -127,12 +150,11 @@ bool Image::parse() {
 }
 
 void Image::parse_segments(uint64_t offset, uint16_t count) {
-    Cursor cursor(bytes_, offset);
+    Cursor cursor(stored(offset, count * sizeof(Elf64_Phdr)));
     for (uint16_t i = 0; i < count && segments_.size() < most_segments; ++i) {
         const auto header = cursor.read<Elf64_Phdr>();
         if (!cursor.ok()) return;
-        const Bytes stored = part(bytes_, header.p_offset, header.p_filesz);
-        if (stored.empty() || header.p_vaddr + header.p_filesz < header.p_vaddr) continue;
+        if (part(bytes_, header.p_offset, header.p_filesz).empty() || header.p_vaddr + header.p_filesz < header.p_vaddr) continue;
         if (header.p_type == PT_LOAD)
             segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz,
                                  (header.p_flags & PF_X) != 0});
@@ -140,13 +162,14 @@ void Image::parse_segments(uint64_t offset, uint16_t count) {
             frame_header_ = header.p_vaddr;
             frame_header_size_ = header.p_filesz;
         }
-        if (header.p_type == PT_NOTE && build_id_.empty()) parse_notes(stored);
+        if (header.p_type == PT_NOTE && build_id_.empty() && header.p_filesz <= piece)
+            parse_notes(stored(header.p_offset, header.p_filesz));
     }
 }
 
 void Image::parse_sections(uint64_t offset, uint16_t count, uint16_t names) {
     if (offset == 0) return;
-    Cursor cursor(bytes_, offset);
+    Cursor cursor(stored(offset, count * sizeof(Elf64_Shdr)));
     std::vector<uint32_t> starts;
     for (uint16_t i = 0; i < count; ++i) {
         const auto header = cursor.read<Elf64_Shdr>();

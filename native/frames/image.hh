@@ -1,4 +1,5 @@
-// An ELF file, read where it lies: segments, sections, build-id and the name of its debug file.
+// An ELF file: segments, sections, build-id and the name of its debug file. Parts of it are read when
+// they are asked for. It is not mapped: who cuts a mapped file short ends those who read it.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ struct DebugLink {
 
 class Image {
   public:
-    // Maps a regular file; null when it cannot be opened or is no 64-bit little-endian ELF file.
+    // Opens a regular file of at most 4 GB; null when it cannot be opened or is no 64-bit little-endian ELF file.
     static std::shared_ptr<const Image> open(const std::string& path);
     // Bytes that are already in memory, as of the kernel's own library or of a test.
     static std::shared_ptr<const Image> of(std::vector<uint8_t> bytes);
@@ -38,12 +39,13 @@ class Image {
     Image(const Image&) = delete;
     Image& operator=(const Image&) = delete;
 
+    // The room of the whole file, in which zeros stand for what has not been asked for yet.
     Bytes bytes() const { return bytes_; }
+    // Part of the file; empty when it does not lie in it as a whole.
+    Bytes stored(uint64_t offset, uint64_t size) const;
     bool is_x86_64() const { return machine_ == 62; }
     // Bytes of the file that are loaded at an address; empty when not all of them are.
     Bytes at(uint64_t address, uint64_t size) const;
-    // All bytes from an address to the end of its segment.
-    Bytes from(uint64_t address) const;
     const std::vector<Segment>& segments() const { return segments_; }
     const std::vector<Section>& sections() const { return sections_; }
     const Section* section(std::string_view name) const;
@@ -65,7 +67,10 @@ class Image {
     void parse_notes(Bytes notes);
 
     std::vector<uint8_t> owned_;
-    void* mapped_ = nullptr;
+    int fd_ = -1;
+    uint8_t* room_ = nullptr;
+    mutable std::vector<bool> loaded_;  // pieces of the file
+    mutable uint64_t pieces_ = 0;       // so many of them
     Bytes bytes_;
     uint16_t machine_ = 0;
     std::vector<Segment> segments_;

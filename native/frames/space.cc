@@ -22,7 +22,7 @@ bool same_code(int pid, const MapRequest& request, const std::string& opened) {
     const auto image = Image::open(opened);
     if (!image) return false;
     const uint64_t size = std::min<uint64_t>(request.length, 512);
-    const Bytes stored = part(image->bytes(), request.offset, size);
+    const Bytes stored = image->stored(request.offset, size);
     if (stored.empty()) return false;
     std::vector<uint8_t> read(size);
     iovec local{read.data(), size};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -248,3 +249,21 @@ def test_mappings_that_the_kernel_tells_of_replace_what_they_cover() -> None:
     assert len(space) == 0
     space.read("nonsense\n7f12-7f10 r-xp 0 0:0 0\n5000-6000 rw-p 0 0:0 0 /x\n")
     assert len(space) == 0
+
+
+def test_a_file_that_is_cut_short_while_it_is_read_does_no_harm(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    shutil.copy("/usr/bin/python3", program)
+    file = FrameFile(str(program))
+    starts = file.functions()
+    assert file.row(starts[5]) is not None
+    program.write_bytes(b"")
+    rows = [file.row(start) for start in starts]
+    assert len(rows) == len(starts)
+    with pytest.raises(OSError, match="ELF"):
+        FrameFile(str(program))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for other in (pipe, tmp_path, Path("/dev/zero"), tmp_path / "absent"):
+        with pytest.raises(OSError, match="ELF"):
+            FrameFile(str(other))
