@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.sources.stacks.recorder import RefusedError, Sample, record
+from tests.sources.stacks.test_python_frames import at_rest, interpreters
 from tests.sources.stacks.test_walks import CODE, QUICK, SLOW, compared
 
 from benchmarks.harness.result import (
@@ -55,6 +56,20 @@ def run(effort: Effort) -> Iterator[Result]:
         yield from _compared(name, samples, effort.rounds(_ROUNDS))
     if ctypes.util.find_library("dw"):
         yield from _equal(_SECONDS if effort.quick else 3 * _SECONDS)
+    yield from _python()
+
+
+def _python() -> Iterator[Result]:
+    """Compare frames of Python with those that the interpreters tell of themselves."""
+    total: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="gnomon-bench-") as folder:
+        for interpreter in interpreters():
+            found = at_rest(interpreter, Path(folder, "said"))
+            total += found
+            yield Note(f"{interpreter}: " + ", ".join(f"{n} {what}" for what, n in found.items()))
+    target = Target(0.99, Judged.VALUE, at_least=True)
+    same = share(total["right"], total["frames"])
+    yield Row("Python frames equal to faulthandler's", same, target=target, unit=Unit.SHARE)
 
 
 def _equal(seconds: float) -> Iterator[Result]:
