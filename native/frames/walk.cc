@@ -217,7 +217,8 @@ class Walker {
         if (step_by_frame_pointer()) return std::nullopt;
         if (ends_chain()) return Stop::end;
         if (leaves_copy()) return Stop::truncated;
-        if (step_by_scan()) return std::nullopt;
+        if (step_by_scan() || (scanned_ && find_pair() && step_by_frame_pointer()))
+            return std::nullopt;
         return Stop::no_table;
     }
 
@@ -267,6 +268,25 @@ class Walker {
         const uint64_t frame = now_.value[frame_register];
         return now_.knows(frame_register) &&
                (frame < memory_.start() || frame + 16 > memory_.end());
+    }
+
+    // Functions of Go keep frame pointers, but of a waiting thread nobody told the first: the nearest
+    // word that points to a saved frame pointer, where both have a return address above them.
+    bool find_pair() {
+        if (!where_ || !where_->module || !where_->module->is_go()) return false;
+        if (now_.knows(frame_register)) return false;
+        const uint64_t sp = now_.value[stack_register];
+        uint64_t frame, caller, outer;
+        for (uint64_t at = sp; at - sp < scan_room && memory_.stacked(at + 8, caller); at += 8) {
+            if (caller < lowest_code || !memory_.stacked(at, frame) || frame <= at) continue;
+            if (!memory_.stacked(frame + 8, outer)) continue;
+            if (call_before(space_, caller, 0) == Call::none) continue;
+            if (outer != 0 && call_before(space_, outer, 0) == Call::none) continue;
+            now_.set(frame_register, at);
+            next_ = now_;
+            return true;
+        }
+        return false;
     }
 
     // At most once a walk: a second guess would build on the first.

@@ -82,6 +82,35 @@ def test_the_caller_of_a_lock_is_seen(options: str, tmp_path: Path) -> None:
         process.wait()
 
 
+def test_code_without_tables_gives_one_guess_at_most_and_it_is_marked(tmp_path: Path) -> None:
+    if not shutil.which("gcc"):
+        pytest.skip("gcc is not installed")
+    source, program = tmp_path / "bare.c", tmp_path / "bare"
+    source.write_text(_SOURCE)
+    bare = ["-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+    subprocess.run(["gcc", *bare, "-pthread", "-o", program, source], check=True)
+    process = subprocess.Popen([program])
+    try:
+        time.sleep(0.5)
+        stacks = Stacks()
+        target = stacks.process(process.pid)
+        assert target.refresh()
+        for tid in [int(entry.name) for entry in Path(f"/proc/{process.pid}/task").iterdir()]:
+            status, wait = target.wait(tid)
+            if status is WaitStatus.REFUSED:
+                pytest.skip("the kernel does not show what threads wait in")
+            assert wait is not None
+            found = [stacks.frame(number) for number in wait.frames]
+            qualities = [frame.quality for frame in found]
+            # The C library has tables, this program has none; what follows a guess is one.
+            assert qualities[0] is Quality.TABLE
+            assert qualities == sorted(qualities)
+            assert Quality.SCAN in qualities or wait.ending is Ending.NO_TABLE
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_threads_that_run_or_have_ended_are_told_apart() -> None:
     busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     try:
