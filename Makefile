@@ -9,9 +9,9 @@ NATIVE := CMakeLists.txt $(wildcard native/*.* native/*/*)
 PARALLEL := -n auto --maxprocesses 4
 # Debian packages that the slow lanes of the tests use.
 BENCH_PACKAGES := libpapi-dev likwid
-PACKAGES := valgrind linux-perf libpfm4 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium groff man-db zsh fish
+PACKAGES := valgrind linux-perf libpfm4 libdw1 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium groff man-db zsh fish
 
-.PHONY: demo test test-fast lint docs bench wheel packages clean
+.PHONY: demo test test-fast lint docs bench fuzz-frames wheel packages clean
 
 demo: $(VENV)/.demo
 	@echo "== What this machine can measure"
@@ -51,6 +51,17 @@ docs: $(VENV)/.test
 bench: $(VENV)/.test
 	@scripts/install-packages $(PACKAGES) $(BENCH_PACKAGES)
 	@$(BIN)/python -m benchmarks
+
+# Mutants of what the reader of stacks takes, under the sanitizers: MUTANTS=2000 for a quick look.
+MUTANTS ?= 100000
+FUZZED := image call_frames row expression module space walk remote symbols perf_map rust text
+fuzz-frames: build/fuzz-frames
+	@build/fuzz-frames $(MUTANTS) 1 /usr/bin/true /lib64/ld-linux-x86-64.so.2
+
+build/fuzz-frames: native/frames/fuzz/fuzz.cc $(wildcard native/frames/*.*)
+	@mkdir -p build
+	@$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Inative \
+	  -o $@ $< $(FUZZED:%=native/frames/%.cc)
 
 # Set GNOMON_TRIPLE and GNOMON_HEADERS for a wheel for another machine: cmake/cross.cmake.
 wheel: $(VENV)/.test
