@@ -91,7 +91,7 @@ def test_a_report_has_the_estimates(gnomon: Run, tmp_path: Path) -> None:
     ("arguments", "text"),
     [
         (("-e", "page-faults"), "nothing to measure"),
-        ((*LAPTOP, "--weight", "branches", *WORK), "'branches' is no weight"),
+        ((*LAPTOP, "--weight", "branches", *WORK), "'branches' is not a weight"),
         ((*LAPTOP, "--weight", "cycles=2", *WORK), "'cycles' takes no turns"),
         ((*LAPTOP, "--model", "oracle", *WORK), "'oracle' is not a model"),
         ((*LAPTOP, "-i", "0", *WORK), "interval"),

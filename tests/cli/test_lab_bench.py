@@ -67,7 +67,7 @@ def test_json_has_the_keys_that_are_documented(
     ("options", "said"),
     [
         (["--models", "oracle"], "'oracle' is not a model"),
-        (["--models", ","], "names nothing"),
+        (["--models", ","], "is empty"),
         (["--jobs", "0"], "--jobs must be at least 1"),
         (["--seed", "-1"], "seed"),
     ],

@@ -89,7 +89,7 @@ def test_a_ring_that_overruns_is_a_warning(gnomon: Run) -> None:
         (("--by", "pages", "-p", "1", "--", "true"), "omit the command"),
         (("-p", "4194304", "-d", "1s"), "no process"),
         (("-p", "1", "--by", "trace", "-d", "1s"), "cannot be traced"),
-        (("-d", "1s", "--", "true"), "give -p"),
+        (("-d", "1s", "--", "true"), "needs -p"),
         (("-i", "1s", "--by", "trace", "--", "true"), "--by pages"),
         (("--seed", "3", "--", "true"), "--on"),
         (("--", "workload:fft"), "simulated machines only"),
