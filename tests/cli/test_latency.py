@@ -28,7 +28,7 @@ def test_the_histogram_of_a_simulated_machine(gnomon: Run) -> None:
 
 def test_peaks_have_the_names_of_measured_latencies(gnomon: Run) -> None:
     shown = gnomon("latency", "--on", "ring-4", "--samples", "--", *FAR)
-    for name in ("local memory", "memory one hop away", "memory two hops away", "answered by"):
+    for name in ("local memory", "memory one hop away", "memory two hops away", "served by"):
         assert name in shown.out
     assert "394 cycles" in shown.out
 

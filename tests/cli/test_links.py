@@ -108,7 +108,7 @@ def test_a_program_runs_beside_load_and_its_status_is_kept(gnomon: Run) -> None:
     words = ("--", "sh", "-c", "echo from the program; exit 7")
     outcome = gnomon("links", "--load", f"{LOCAL}:50%", *QUICK, *words)
     assert outcome.code == 7
-    assert "of what it carries" in outcome.out
+    assert "share of capacity" in outcome.out
     assert "from the program" in outcome.out
     outcome = gnomon("links", "--json", "--load", f"{LOCAL}:1", *QUICK, *words)
     assert outcome.json["results"]["run"]["exit_status"] == 7
@@ -177,7 +177,7 @@ def test_a_report_is_written_once(gnomon: Run, folder: Path) -> None:
         (("saturate", "0-1", "--most", "2", "--repeat", "1"), "0-&gt;1 is not saturated by 2"),
         (("crosstalk", "0-1", "--most", "1", "--repeat", "1"), "while 1-&gt;0 is loaded"),
         (("idle-busy", "0-1", "--repeat", "1"), "0-&gt;1 with"),
-        (("emulate", "ring", "--most", "1"), "one more generator gets on each channel"),
+        (("emulate", "ring", "--most", "1"), "Bandwidth of one more generator on each channel"),
         (
             ("--load", "0-1:1", "--", "workload:triad", "size=64KiB", "placement=bind:1"),
             "during the run",

@@ -54,8 +54,8 @@ def test_a_recording_is_shown_again_and_as_a_page(gnomon: Run, folder: Path) -> 
     assert shown.code == 0
     assert "SIMULATED" in shown.out
     page = (folder / "run.html").read_text()
-    assert "How densely each region was accessed" in page
-    assert "Who accesses memory of which node" in page
+    assert "Access density of each region" in page
+    assert "Accesses from each node" in page
     kept = gnomon("locality", "run", "--json").json["results"]
     (folder / "kept.json").write_text(json.dumps(kept))
     assert gnomon("show", "kept.json").out == shown.out.partition("page: ")[0]

@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Show the topology, make an experiment, or run a program beside load."""
+    """Show the topology, make an experiment, or run a program under load."""
     present.check(given)
     if given.word == "live":
         return _live(given)

@@ -228,7 +228,7 @@ def _levels(loader: Loader) -> tuple[Level, ...]:
 
 
 def _run(how: _Setting, loader: Loader, program: Command, levels: Sequence[Level]) -> LoadedRun:
-    """Run a program beside load, here or on the simulated machine."""
+    """Run a program under load, here or on the simulated machine."""
     if how.progress is not None:
         how.progress("")  # the terminal is the program's now
     from gnomon.analysis.links.loader import run_loaded, run_loaded_on

@@ -41,7 +41,7 @@ def _title(result: links.LinksExperiment) -> str:
         return f"{channel} with node {channel.home} idle and busy"
     if result.emulation is not None:
         return f"emulating a {result.emulation.topology}"
-    return "a program beside load"
+    return "a program under load"
 
 
 def _run(run: links.LoadedRun) -> Iterator[b.Block]:
@@ -58,7 +58,7 @@ def _saturation(found: links.Saturation) -> Iterator[b.Block]:
     if found.at is None:
         most = _many(found.steps[-1].count if found.steps else 0)
         yield b.Finding(
-            f"{found.channel} is not saturated by {most}: the most is {plateau} so far.",
+            f"{found.channel} is not saturated by {most}: at most {plateau} so far.",
             b.Tone.DOUBT,
         )
     else:
@@ -74,13 +74,13 @@ def _saturation(found: links.Saturation) -> Iterator[b.Block]:
         b.Column("generators", "count"),
         b.Column("together", "total", "B/s", common=True),
         b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
-        b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
+        b.Column("spread", lambda step: step.spread if step.count > 1 else None, "%"),
     )
     yield _course(
-        f"What generators on {found.channel} read together.",
+        f"Total bandwidth of the generators on {found.channel}.",
         f"generators on {found.channel}",
         found.steps,
-        (b.Mark(found.plateau, "what the channel carries", "y"),) if found.at is not None else (),
+        (b.Mark(found.plateau, "capacity of the channel", "y"),) if found.at is not None else (),
     )
 
 
@@ -100,7 +100,7 @@ def _crosstalk(found: links.CrossTalk) -> Iterator[b.Block]:
         b.Column(f"generators on {channel.reverse}", "count"),
         b.Column(f"on {channel}", "total", "B/s", common=True),
     )
-    yield _course(f"What {channel} still gets.", f"generators on {channel.reverse}", found.steps)
+    yield _course(f"Bandwidth left on {channel}.", f"generators on {channel.reverse}", found.steps)
 
 
 def _course(
@@ -128,14 +128,14 @@ def _course(
 
 
 def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
-    verdict = "no difference that could be told from chance"
+    verdict = "no significant difference"
     if found.difference.certain:
-        verdict = "it makes a difference whether that node is busy"
+        verdict = "a busy node makes a significant difference"
     turns = _many(len(found.idle), "turn")
     yield b.Finding(f"{found.channel} with {_many(found.count)}, {turns}: {verdict}.")
     low, high = found.difference.interval
     ends = (low, high) if math.isfinite(high - low) else (None, None)
-    waiting = f"{_many(found.spinners, 'CPU')} waiting busily"
+    waiting = f"{_many(found.spinners, 'CPU')} spinning"
     yield _table(
         "turns",
         (
@@ -148,7 +148,7 @@ def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
     )
     sides = {"idle": found.idle, "busy": found.busy}
     yield b.Chart(
-        "Every turn, and the mean of all.",
+        "Each turn, and the mean of all.",
         b.Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
         b.Axis(f"node {found.channel.home}", names=tuple(sides)),
         (
@@ -182,7 +182,7 @@ def _emulation(found: links.Emulation) -> Iterator[b.Block]:
     )
     names = tuple(str(row.channel) for row in found.channels)
     yield b.Chart(
-        "What one more generator gets on each channel, before and after the load.",
+        "Bandwidth of one more generator on each channel, before and under load.",
         b.Axis("bandwidth", "B/s", zero=True),
         b.Axis("channel", names=names),
         (
@@ -212,7 +212,7 @@ def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
         b.Column("duty", "duty", "%"),
         b.Column("wanted", "wanted", "B/s", common=True),
         b.Column("reached", "reached", "B/s", common=True),
-        b.Column("of what it carries", "share", "%"),
+        b.Column("share of capacity", "share", "%"),
         b.Column(
             "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
         ),
@@ -231,7 +231,7 @@ def _range(shares: Sequence[float]) -> str:
 def _change(found: links.Difference) -> str:
     low, high = found.interval
     if not math.isfinite(high - low):
-        return f"{units.number(found.value, 'B/s')}, from too few measurements for an interval"
+        return f"{units.number(found.value, 'B/s')}(too few measurements for an interval)"
     value = units.number(found.value, "B/s", within=(low, high))
     return f"{value} (95 % interval {units.interval(low, high, 'B/s', value=found.value)})"
 

@@ -60,7 +60,7 @@ def _lines(result: MemoryResult) -> Iterator[str]:
     used = f"other programs used {load.others:.2f} CPUs, {load.steal:.1%} stolen"
     yield f"load {load.average:.2f}, {used}"
     if result.pages_confirmed:
-        yield f"{result.pages_confirmed:,} pages were on the node they should be on (move_pages)"
+        yield f"{result.pages_confirmed:,} pages were on the requested node (by move_pages)"
 
 
 _percent = partial(units.number, unit="%")
@@ -83,7 +83,7 @@ def _findings(result: MemoryResult) -> Iterator[str]:
         if each.measured
     ]
     if result.curves:
-        yield f"{'; '.join(found) or 'No cache shows in this range of sizes'}."
+        yield f"{'; '.join(found) or 'No cache is visible in this range of sizes'}."
     reads = [row for row in result.bandwidth if row.stream == "read"]
     if len(reads) > 1:
         one, most = reads[0], max(reads, key=attrgetter("rates.best"))
@@ -103,7 +103,7 @@ def _findings(result: MemoryResult) -> Iterator[str]:
     local = [pair.latency.best for pair in result.matrix if pair.cpus == pair.memory]
     remote = [pair.latency.best for pair in result.matrix if pair.cpus != pair.memory]
     if local and remote:
-        yield f"Memory of other nodes takes up to {max(remote) / min(local):.1f}× as long."
+        yield f"Memory of other nodes has up to {max(remote) / min(local):.1f}× the latency."
 
 
 # ---- the curve ------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _curve_chart(result: MemoryResult, main: LatencyCurve) -> b.Chart:
     ramps = [ramp.size for ramp in main.breakpoints]
     edges = [main.points[0].size, *ramps, main.points[-1].size]
     return b.Chart(
-        "Best latency of a load over the size of the memory that is gone over. Levels are those "
+        "Best latency of a load over the size of the working set. Levels are those "
         "of the curve with the largest pages.",
         b.Axis("size", "B", log=2),
         b.Axis("latency", "ns", log=10),
@@ -172,7 +172,7 @@ def _bandwidth(result: MemoryResult) -> Iterator[b.Block]:
         return lambda stream: getattr(rates.get((stream, count)), which, None)
 
     yield b.Section("Bandwidth")
-    yield b.Text("All threads together, each with its own part of the arrays.", b.Tone.FAINT)
+    yield b.Text("Total of all threads, each on its own part of the arrays.", b.Tone.FAINT)
     yield b.Chart(
         "Best rate of each stream.",
         b.Axis("", names=streams),
@@ -200,11 +200,11 @@ def _pairs(result: MemoryResult) -> Iterator[b.Block]:
     """Every pair where they are few, else the pairs of each relation together."""
     if not result.cores:
         return
-    yield b.Section("A cache line between CPUs")
+    yield b.Section("Cache line transfers between CPUs")
     pairs = _table(
         "cores",
         result.cores,
-        b.Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
+        b.Column("transfer between", lambda pair: f"CPU {pair.first} and {pair.second}"),
         b.Column("", "relation"),
         _ns("best", "latency.best"),
         _ns("median", "latency.median"),
@@ -226,7 +226,7 @@ def _pairs(result: MemoryResult) -> Iterator[b.Block]:
         times |= {(second, first): ns for (first, second), ns in times.items()}
         names = [f"CPU {cpu}" for cpu in cpus]
         cells = [[times.get((row, column)) for column in cpus] for row in cpus]
-        caption = "Best time of a line from the CPU that wrote it to one that waits for it"
+        caption = "Best time for a line to move from the CPU that wrote it to one that polls it"
         yield b.Table.matrix("", names, cells, "ns", caption=caption, name="between cores")
     yield b.Fold(f"{_count(len(result.cores), 'pair')} of CPUs, with medians", (pairs,))
 
@@ -238,7 +238,7 @@ def _cores(result: MemoryResult) -> Iterator[b.Block]:
     yield _table(
         "classes",
         result.kinds,
-        b.Column("a core alone", lambda kind: kind.name or "all cores are alike"),
+        b.Column("class of cores", lambda kind: kind.name or "all cores"),
         b.Column("CPU", "cpu"),
         b.Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
         _ns("first cache", "first_cache.best"),
@@ -246,9 +246,7 @@ def _cores(result: MemoryResult) -> Iterator[b.Block]:
         _rate("reads", "read.best"),
     )
     if not result.siblings:
-        yield b.Text(
-            "No core has several hardware threads, as far as the kernel shows.", b.Tone.FAINT
-        )
+        yield b.Text("The kernel reports one hardware thread per core.", b.Tone.FAINT)
     if result.shared_cores:
         yield _table(
             "shared cores",
@@ -271,7 +269,7 @@ def _loaded(result: MemoryResult) -> Iterator[b.Block]:
     busy = (("others read", tuple(b.Cell(row.duty, "%") for row in rows)),)
     yield b.Section("Latency under load")
     yield b.Chart(
-        f"How long a load of CPU {result.cpu} takes over what the others read meanwhile.",
+        f"Latency of a load on CPU {result.cpu} over the bandwidth of the others.",
         b.Axis("others read", "B/s", zero=True),
         b.Axis("latency", "ns", zero=True),
         (
@@ -329,6 +327,6 @@ def _nodes(result: MemoryResult) -> Iterator[b.Block]:
 def _placement(pairs: Sequence[NodePair]) -> str:
     bad = [pair for pair in pairs if not pair.verified]
     if not bad:
-        return "The kernel confirms that all memory was on the node that it should be on."
+        return "The kernel confirms that all memory was on the requested nodes."
     names = ", ".join(f"{pair.cpus} to {pair.memory}" for pair in bad)
-    return f"Where memory was is not confirmed for nodes {names}."
+    return f"The placement of memory is not confirmed for nodes {names}."
