@@ -28,7 +28,7 @@ def test_the_histogram_of_a_simulated_machine(gnomon: Run) -> None:
 
 def test_peaks_have_the_names_of_measured_latencies(gnomon: Run) -> None:
     shown = gnomon("latency", "--on", "ring-4", "--samples", "--", *FAR)
-    for name in ("local memory", "memory one hop away", "memory two hops away", "answered by"):
+    for name in ("local memory", "memory one hop away", "memory two hops away", "served by"):
         assert name in shown.out
     assert "394 cycles" in shown.out
 
@@ -110,7 +110,7 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
         ((), "nothing to measure"),
         (("-a", "-p", "1"), "choose one"),
         (("--on", "probe:x:y", "-d", "1s"), "no address"),
-        (("--on", "probe:localhost:1", "--samples", "-d", "1s"), "leave out --samples"),
+        (("--on", "probe:localhost:1", "--samples", "-d", "1s"), "omit --samples"),
         (("--on", "probe:localhost:1", "-p", "3", "-d", "1s"), "the probe decides"),
         (("rec", "--on", "ring-4"), "not measured again"),
         (("--on", "ring-4", "-a", "-d", "1s"), "runs nothing by itself"),

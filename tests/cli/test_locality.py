@@ -54,8 +54,8 @@ def test_a_recording_is_shown_again_and_as_a_page(gnomon: Run, folder: Path) -> 
     assert shown.code == 0
     assert "SIMULATED" in shown.out
     page = (folder / "run.html").read_text()
-    assert "How densely each region was accessed" in page
-    assert "Who accesses memory of which node" in page
+    assert "Access density of each region" in page
+    assert "Accesses from each node" in page
     kept = gnomon("locality", "run", "--json").json["results"]
     (folder / "kept.json").write_text(json.dumps(kept))
     assert gnomon("show", "kept.json").out == shown.out.partition("page: ")[0]
@@ -89,7 +89,7 @@ def test_a_ring_that_overruns_is_a_warning(gnomon: Run) -> None:
         (("--by", "pages", "-p", "1", "--", "true"), "omit the command"),
         (("-p", "4194304", "-d", "1s"), "no process"),
         (("-p", "1", "--by", "trace", "-d", "1s"), "cannot be traced"),
-        (("-d", "1s", "--", "true"), "give -p"),
+        (("-d", "1s", "--", "true"), "needs -p"),
         (("-i", "1s", "--by", "trace", "--", "true"), "--by pages"),
         (("--seed", "3", "--", "true"), "--on"),
         (("--", "workload:fft"), "simulated machines only"),

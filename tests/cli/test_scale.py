@@ -82,9 +82,9 @@ def test_a_command_that_fails_everywhere_is_an_error(gnomon: Run) -> None:
         (("--param", "n=1,2,2", "--", "echo", "{n}"), "occurs twice"),
         (("--param", "n=1,x,2", "--", "echo", "{n}"), "not a number"),
         (("--param", "n=1,2,3", "--param", "n=4,5,6", "--", "echo", "{n}"), "given twice"),
-        (("--param", "n=1,2,3", "--at", "m=4", "--", "echo", "{n}"), "'m' is no parameter"),
+        (("--param", "n=1,2,3", "--at", "m=4", "--", "echo", "{n}"), "'m' is not a parameter"),
         (("--param", "n=1,2,3", "-r", "0", "--", "echo", "{n}"), "--repeat must be at least 1"),
-        (("rec.gnomon", "--param", "n=1,2,3"), "a recording is there already"),
+        (("rec.gnomon", "--param", "n=1,2,3"), "a recording and a command were given"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(

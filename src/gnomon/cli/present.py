@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of looking; --json is there already, for every command."""
-    parser.add_argument("--html", metavar="FILE", help="write a page, one HTML file, as well")
+    parser.add_argument("--html", metavar="FILE", help="also write a page: one HTML file")
     parser.add_argument("--csv", action="store_true", help="print the tables as CSV")
-    parser.add_argument("--all", action="store_true", help="show everything, unfolded")
+    parser.add_argument("--all", action="store_true", help="show everything, with all folds open")
     modes = ("auto", "always", "never")
     parser.add_argument("--color", choices=modes, default="auto", help="colour the output")
 
@@ -46,7 +46,7 @@ def check_new_file(path: Path, what: str, *, force: bool) -> None:
         raise UsageError(f"there is no folder '{path.parent}' for {what}: make it first.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise GnomonError(
-            f"cannot write '{path}': permission is denied; choose a place that you may write to."
+            f"cannot write '{path}': permission denied; choose a folder you can write to."
         )
     if path.exists() and not force:
         raise UsageError(f"'{path}' already exists: choose another name, or --force.")

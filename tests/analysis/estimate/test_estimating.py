@@ -155,7 +155,7 @@ def test_weights_are_of_events_or_metrics_that_take_turns() -> None:
     _estimate(weights={"branch_misprediction_rate": 3.0})
     with pytest.raises(UsageError, match="'cycles' takes no turns"):
         _estimate(weights={"cycles": 2.0})
-    with pytest.raises(UsageError, match="knows no weights"):
+    with pytest.raises(UsageError, match="takes no weights"):
         _estimate(weights={"branches": 2.0}, order="shuffled")
 
 

@@ -125,7 +125,7 @@ def test_little_memory_shortens_and_says_so(machine: Machine) -> None:
 
 def test_no_memory_is_an_error(machine: Machine) -> None:
     machine.has((node(0, (0,)),), (cpu(0),), room=1 << 20)
-    with pytest.raises(GnomonError, match="too small to be probed: 1 MiB can be had"):
+    with pytest.raises(GnomonError, match="too little free memory to probe: 1 MiB can be had"):
         plan_probes(Request())
 
 

@@ -69,7 +69,7 @@ def test_a_peak_without_a_name_says_what_answered_or_what_is_below() -> None:
     assert "loads from local memory" in text_of(sampled())
     first = replace(small().peaks[0], name="", measured=None)
     before = replace(small(), peaks=(replace(first, cycles=20.0),))
-    assert "no measured latency is near" in text_of(before)
+    assert "no measured latency nearby" in text_of(before)
     assert "no measured latency" not in text_of(replace(before, latencies=()))
     last = Peak(110, None, 110, None, 110.0, 3.0, 0.002, 330.0)
     assert "beyond the last edge" in text_of(replace(small(), peaks=(last,)))
@@ -77,7 +77,7 @@ def test_a_peak_without_a_name_says_what_answered_or_what_is_below() -> None:
 
 def test_samples_say_what_answered_and_are_drawn_by_it() -> None:
     text = text_of(sampled())
-    assert "answered by" in text
+    assert "served by" in text
     assert "local memory (75 %)" in text
     assert "from 120 samples" in text
     charts = [block for block in show.blocks(sampled()) if isinstance(block, Chart)]
@@ -97,7 +97,7 @@ def test_bars_are_as_wide_as_bins_and_lines_mark_measured_latencies() -> None:
 
 def test_without_loads_there_is_a_headline_alone_that_says_so() -> None:
     assert text_of(empty()).startswith(
-        "true: loads gather nowhere\nabout 0 loads in 0, from 0 samples"
+        "true: no peak in the latencies of loads\nabout 0 loads in 0, from 0 samples"
     )
 
 

@@ -73,13 +73,16 @@ def test_each_proposal_is_a_finding_with_what_to_do() -> None:
 
 @pytest.mark.parametrize(
     ("dropped", "words"),
-    [(True, "no other place for its objects saves 3 %"), (False, "nothing points to a better")],
+    [
+        (True, "no other place for its objects saves 3 %"),
+        (False, "no object has an obviously better"),
+    ],
 )
 def test_a_program_to_be_left_alone_says_why(dropped: bool, words: str) -> None:
     result = replace(advice.small(), proposals=(), alternatives=(), after_ns=2e6)
     result = result if dropped else replace(result, dropped=())
     shown = piped(result)
-    assert f"Leave it as it is: {words}" in shown
+    assert f"Keep the placement: {words}" in shown
     assert "as proposed" not in shown
 
 

@@ -186,7 +186,7 @@ def _correction(name: str) -> Correction:
 
 def _share(number: float) -> float:
     if not 0 < number < 1:
-        raise UsageError(f"a level of {number} makes no sense: it lies between 0 and 1.")
+        raise UsageError(f"the level must be between 0 and 1, not {number}.")
     return number
 
 
@@ -234,7 +234,7 @@ def _origins(a: Provenance, b: Provenance, *, anyway: bool) -> Iterator[str]:
 def _refuse(why: str, anyway: bool) -> str:
     if not anyway:
         raise UsageError(
-            f"{why}: such counts do not mean the same; add --anyway to compare them all the same."
+            f"{why}: their counts are not comparable; --anyway compares them regardless."
         )
     return f"{why}: such counts do not mean the same"
 
@@ -331,9 +331,7 @@ def measure_both(
         outcome = campaign.carry_out(make, take)
     outcome.check_counted()
     if not all(runs):
-        raise GnomonError(
-            "it was interrupted before each command had run once: nothing to compare."
-        )
+        raise GnomonError("interrupted before each command had run once: nothing to compare.")
     tables = [
         tabulate(
             origins[i],

@@ -209,7 +209,7 @@ def _rows(
     there = np.flatnonzero(base > 0)
     if there.size < 2:
         raise GnomonError(
-            "compute alone got no processor time in most rounds: the machine is too busy; "
+            "compute alone got no CPU time in most rounds: the machine is too busy; "
             "measure again when less runs, or longer (-d)."
         )
     base = base[there]

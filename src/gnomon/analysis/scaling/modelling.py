@@ -85,7 +85,7 @@ def _check(values: Array, points: Array, names: Sequence[str]) -> None:
     if len(values) != len(points):
         raise UsageError(f"there are {len(values)} rows of values at {len(points)} points.")
     if not np.isfinite(points).all():
-        raise UsageError("a parameter is not a number somewhere: growth needs numbers.")
+        raise UsageError("a value of a parameter is not a number: growth needs numbers.")
 
 
 def _alike(values: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:

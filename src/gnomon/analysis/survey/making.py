@@ -68,7 +68,7 @@ def survey(
         on_progress=on_progress,
     )
     if interval is not None and not one_run:
-        raise UsageError("an interval is for events that take turns: ask for one run as well.")
+        raise UsageError("--interval is for events that take turns: add --one-run.")
     command = _as_command(command)
     found = choose_sources(command, on, seed)
     identity = identify(
@@ -125,7 +125,7 @@ def resume(
     if found is None or not found.provenance.plan:
         with Recording.open(path) as recording:  # raises when there is none
             where = recording.path
-        raise RecordingError(f"'{where}' is no survey, so there is nothing to resume.")
+        raise RecordingError(f"'{where}' is not a survey, so there is nothing to resume.")
     provenance = found.provenance
     if found.complete:
         from gnomon.analysis.survey.recorded import survey_of
@@ -246,7 +246,7 @@ class _Made:
         made = count(source, batch, task.run)
         if not made.interrupted and any(info.exit_status is None for info in made.runs):
             raise GnomonError(
-                f"a run was ended, because it took longer than {self.terms.timeout:g} s: "
+                f"a run was stopped because it took longer than {self.terms.timeout:g} s: "
                 "allow more time with --timeout; what was measured before is recorded."
             )
         several = len({each.origin for each in self.batches}) > 1

@@ -169,7 +169,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
-        raise ClusterError(f"The program cannot go on: {error}.") from None
+        raise ClusterError(f"The program cannot continue: {error}.") from None
 
 
 def simulate(

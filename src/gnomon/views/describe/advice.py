@@ -19,11 +19,11 @@ def describe(result: Advice) -> Iterator[b.Block]:
     if result.proposals:
         saved = units.brief(1 - result.after_ns / result.before_ns, "%")
         times = units.brief(result.speedup)
-        text = f"As proposed it is {times} times as fast: {saved} of the time is saved."
+        text = f"With these proposals it is {times} times as fast and saves {saved} of the time."
     elif result.dropped:
-        text = f"Leave it as it is: no other place for its objects saves {least} of the time."
+        text = f"Keep the placement: no other place for its objects saves {least} of the time."
     else:
-        text = "Leave it as it is: nothing points to a better place for its objects."
+        text = "Keep the placement: no object has an obviously better place."
     yield b.Finding(text, b.Tone.GOOD)
     for each in result.proposals:
         text = (
@@ -36,23 +36,23 @@ def describe(result: Advice) -> Iterator[b.Block]:
     if result.proposals or result.alternatives or result.dropped:
         yield _bars(result)
     if result.alternatives:
-        caption = "Each of these helps as well; another change of the same object helps more."
-        yield b.Section("Other ways")
+        caption = "Each of these also helps, but another change to the same object helps more."
+        yield b.Section("Alternatives")
         yield _table(result.alternatives, "alternatives", caption)
     if result.dropped:
         caption = f"Most of these save less than {least} of the time, or cost some."
-        yield b.Section("Tried, and not proposed")
+        yield b.Section("Tried and rejected")
         yield _table(result.dropped, "dropped", caption)
 
 
 def _times(result: Advice) -> b.Table:
     """Return the times with and without the proposals."""
     before = result.before_ns
-    rows: list[tuple[str, float, float | None]] = [("as it is", before, result.remote_before)]
+    rows: list[tuple[str, float, float | None]] = [("unchanged", before, result.remote_before)]
     if result.proposals:
         rows.append(("as proposed", result.after_ns, result.remote_after))
     if result.proposals and result.unplaced_ns is not None:
-        rows.append(("set up in parallel, pages where they are", result.unplaced_ns, None))
+        rows.append(("set up in parallel, pages not moved", result.unplaced_ns, None))
     return b.Table.of(
         rows,
         b.Column("program", itemgetter(0), flex=True),
@@ -65,7 +65,7 @@ def _times(result: Advice) -> b.Table:
 
 def _bars(result: Advice) -> b.Chart:
     """Return the times of all that was tried."""
-    bars = [("as it is", "as it is", result.before_ns)]
+    bars = [("unchanged", "unchanged", result.before_ns)]
     if result.proposals:
         bars.append(("proposed", "all proposals", result.after_ns))
     groups = {

@@ -61,7 +61,7 @@ def _answer(result: Comparison) -> str:
         return f"{changed} of {len(result.rows)} events changed from A to B"
     before, after = (units.brief(side.mean, elapsed.unit) for side in (elapsed.a, elapsed.b))
     if elapsed.verdict is Verdict.UNTESTED:
-        change, sure = "with one run each, chance cannot be told from change", ""
+        change, sure = "one run each: no test of significance is possible", ""
     else:
         maybe = "perhaps " if elapsed.verdict is Verdict.SUSPECTED else ""
         change = maybe + _speed(elapsed.ratio)
@@ -98,10 +98,10 @@ def _findings(result: Comparison) -> Iterator[b.Block]:
 
 
 def _signs(result: Comparison) -> Iterator[str]:
-    """Yield what speaks against the runs being alike: drifts and outliers."""
+    """Yield what contradicts independent, equal runs: drifts and outliers."""
     for drift in result.drifts:
         slope = "" if drift.slope is None else f"{units.number(1 + drift.slope, 'x')} "
-        yield f"drift: {drift.event} changes {slope}from run to run"
+        yield f"drift: {drift.event} changes {slope}per run"
     unit_of = {row.event: row.unit for row in result.rows}
     for each in result.outliers:
         unit = unit_of.get(each.event, "")

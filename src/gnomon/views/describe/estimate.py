@@ -37,7 +37,7 @@ def describe(result: State) -> Iterator[b.Block]:
         b.Column("value", _value, interval=_INTERVAL),
         b.Column("unit", lambda metric: metric.unit if _value(metric).unit == "" else "", drop=3),
         b.Column("over time", lambda metric: b.Cell(course=metric.values), drop=4),
-        b.Column("what it is", "title", flex=True, drop=6),
+        b.Column("meaning", "title", flex=True, drop=6),
     )
     yield b.Section("Metrics")
     metrics = [metric for metric in result.metrics if metric.value is not None]
@@ -91,7 +91,7 @@ def _chart(line: EventState, times: tuple[float, ...], course: Course) -> b.Char
     # One wide interval must not make the rest a flat line.
     top = 1.5 * max(filter(math.isfinite, rates), default=0.0) or None
     return b.Chart(
-        f"{line.event}: the estimate with its 90 % interval, and what was read.",
+        f"{line.event}: the estimate with its 90 % interval, and the readings.",
         b.Axis("time", "ns", zero=True),
         b.Axis(line.event, line.rate_unit, zero=True, high=top),
         (

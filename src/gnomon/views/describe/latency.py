@@ -14,7 +14,7 @@ _NOTABLE = 0.001  # a bin with less of the loads is not worth a line, unless it 
 _SHOWN = 24  # bins that have a line of their own, the largest
 _BESIDE = 14  # lines of a live screen that are not for bins
 _SOURCES = 5  # that have a colour of their own
-_OPEN = "and more"
+_OPEN = "or more"
 
 
 def describe(result: LatencyResult) -> Iterator[b.Block]:
@@ -25,7 +25,7 @@ def describe(result: LatencyResult) -> Iterator[b.Block]:
         yield b.Finding(
             f"Loads of {_cycles(dear.begins, dear.ends)} cycles{_named(dear, result)} are "
             f"{units.number(dear.share, '%')} of all, and "
-            f"{units.number(dear.cost / result.cost, '%')} of the cycles that loads took."
+            f"{units.number(dear.cost / result.cost, '%')} of the cycles spent on loads."
         )
     yield from _peaks(result)
     yield b.Section("Loads by latency")
@@ -55,10 +55,10 @@ def _title(result: LatencyResult) -> str:
     where = f" on {origin.machine}" if origin.machine else ""
     top = _top(result, by_cost=result.by_cost)
     if top is None:
-        return f"{what}{where}: loads gather nowhere"
+        return f"{what}{where}: no peak in the latencies of loads"
     if result.by_cost:
         share = top.cost / (result.cost or 1.0)
-        told = f"{units.number(share, '%')} of the cycles of loads go to those of"
+        told = f"{units.number(share, '%')} of the cycles spent on loads are in those of"
     else:
         told = f"{units.number(top.share, '%')} of the loads take"
     return f"{what}{where}: {told} {_cycles(top.begins, top.ends)} cycles{_named(top, result)}"
@@ -96,10 +96,10 @@ def _what(peak: Peak, result: LatencyResult) -> str:
     if top is not None and top.sources:
         return f"loads from {max(top.sources, key=top.sources.__getitem__)}"
     if peak.high is None:
-        return "beyond the last edge"
+        return "above the last edge"
     below = [each for each in result.latencies if each.cycles < peak.cycles]
     if not below:
-        return "no measured latency is near" if result.latencies else ""
+        return "no measured latency nearby" if result.latencies else ""
     nearest = max(below, key=lambda each: each.cycles)
     return f"about {peak.cycles - nearest.cycles:.0f} cycles above {nearest.name}"
 
@@ -108,7 +108,7 @@ def _peaks(result: LatencyResult) -> Iterator[b.Block]:
     if not result.peaks:
         return
     cost = result.cost or 1.0
-    yield b.Section("Where loads gather")
+    yield b.Section("Latency peaks")
     yield b.Table.of(
         result.peaks,
         b.Column("cycles", lambda peak: _cycles(peak.begins, peak.ends)),
@@ -157,7 +157,7 @@ def _bins(result: LatencyResult, most: int) -> b.Table:
         b.Column(
             "of cycles", lambda bins: sum(each.cost for each in bins) / cost, "%", bar=by_cost
         ),
-        b.Column("answered by", _answered) if samples else None,
+        b.Column("served by", _answered) if samples else None,
         b.Column("", lambda bins: f"{len(bins)} bins" if len(bins) > 1 else "", drop=2),
         tone=lambda bins: b.Tone.PLAIN if len(bins) == 1 else b.Tone.FAINT,
         name="bins",
@@ -211,7 +211,7 @@ def _all_bins(result: LatencyResult) -> b.Table:
         b.Column("monotone", digits=4),
         b.Column("share", lambda each: each.monotone / total, "%", digits=3),
         b.Column("cycles spent", "cost", digits=4),
-        b.Column("answered by", answered, flex=True),
+        b.Column("served by", answered, flex=True),
         tone=_tone,
         name="all bins",
     )
@@ -221,11 +221,11 @@ def _remarks(result: LatencyResult) -> Iterator[b.Block]:
     if result.negatives:
         bins = "1 bin is" if result.negatives == 1 else f"{result.negatives} bins are"
         yield b.Text(
-            f"{bins} below zero: their edges were read at different times; shares and bars are "
-            "of the monotone estimate",
+            f"{bins} below zero, since their edges were counted at different times; shares and "
+            "bars use the monotone estimate",
             b.Tone.FAINT,
         )
-    yield from (b.Text(f"not seen: {text}", b.Tone.FAINT) for text in result.not_seen)
+    yield from (b.Text(f"not measured: {text}", b.Tone.FAINT) for text in result.not_seen)
 
 
 # ---- charts ---------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def _histogram(result: LatencyResult, *, by_cost: bool) -> b.Chart:
         if each.least < each.most
     ]
     names = tuple(_cycles(each.low, each.high) for each in result.bins)
-    loads = "Loads by latency. Bars are the monotone estimate, lines 95 % intervals of the plain "
+    loads = "Loads by latency. Bars: the monotone estimate; lines: 95 % intervals of the raw "
     return b.Chart(
         "Cycles spent, by latency: loads times latency." if by_cost else f"{loads}one.",
         b.Axis("latency", "cycles"),
@@ -293,7 +293,7 @@ def _by_source(result: LatencyResult) -> b.Chart:
         return sum(count for each, count in one.sources.items() if each in members) or None
 
     return b.Chart(
-        "Loads by what answered them.",
+        "Loads by data source.",
         b.Axis("latency", "cycles"),
         b.Axis("loads", zero=True),
         tuple(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def describe(result: MachinesResult) -> Iterator[b.Block]:
     """Yield a row for each machine."""
     number = len(result.rows)
-    yield b.Headline(f"{number} machine{'s' * (number != 1)}; `gnomon sim show NAME` tells more")
+    yield b.Headline(f"{number} machine{'s' * (number != 1)}; `gnomon sim show NAME` shows one")
     columns = (
         b.Column("machine", "name"),
         *(b.Column(name, attrgetter(name)) for name in ("nodes", "cores", "threads")),

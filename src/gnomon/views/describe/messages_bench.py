@@ -36,14 +36,14 @@ def describe(bench: Bench) -> Iterator[b.Block]:
     for regime in bench.regimes:
         yield from _regime(regime, bench.ranked(regime))
     if bench.orders:
-        yield b.Section("In order of round trips")
+        yield b.Section("Ranking by round trip")
         yield b.Table.of(
             bench.orders,
             b.Column("regime", lambda order: str(order.regime)),
             b.Column("fastest of each group", _in_order),
             caption=(
                 "The fastest mechanism that polls, of futexes, of UNIX sockets, and TCP: < where "
-                "the 95 % intervals of round trips are apart, ~ where they overlap."
+                "the 95 % intervals of round trips are disjoint, ~ where they overlap."
             ),
             name="order",
         )
@@ -52,7 +52,7 @@ def describe(bench: Bench) -> Iterator[b.Block]:
     if bench.curves:
         yield from _over_sizes(bench)
     if bench.left_out:
-        yield b.Section("What was left out")
+        yield b.Section("Not measured")
         for reason, names in by_reason(bench.left_out).items():
             yield b.Text(f"{', '.join(names)}: {reason}")
 
@@ -75,15 +75,15 @@ def _lines(bench: Bench) -> Iterator[str]:
     if bench.null_call is not None:
         time = bench.null_call.p50
         told = units.with_interval(time.value, time.low, time.high, "ns")
-        yield f"a system call that does nothing takes {told}"
+        yield f"an empty system call takes {told}"
 
 
 def _findings(bench: Bench) -> Iterator[b.Finding]:
     if (hidden := bench.hidden) is not None:
         yield b.Finding(
             f"{' and '.join(hidden.regimes)}: waking the other CPU adds "
-            f"{units.brief(hidden.waking, 'ns')} to a round trip, which hides that a futex is "
-            f"{units.brief(hidden.differ, 'ns')} faster than a UNIX socket, as one core shows."
+            f"{units.brief(hidden.waking, 'ns')} to a round trip, which masks that a futex is "
+            f"{units.brief(hidden.differ, 'ns')} faster than a UNIX socket, as same-core shows."
         )
     for curve in bench.curves:
         passes = curve.passes
@@ -92,7 +92,7 @@ def _findings(bench: Bench) -> Iterator[b.Finding]:
             times = 1 / passes.others if faster else passes.others
             yield b.Finding(
                 f"{curve.mechanism}: {passes.count - passes.kept} of {passes.count} passes over "
-                f"sizes are left out, in which messages were {times:.1f} times as "
+                f"sizes were discarded: messages in them were {times:.1f} times as "
                 f"{'fast' if faster else 'slow'}, as when a hypervisor moves its CPUs or other "
                 "programs run.",
                 b.Tone.DOUBT,
@@ -124,7 +124,7 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
     medians, tails = tuple(trip.p50.value for trip in trips), tuple(trip.tail for trip in trips)
     yield b.Chart(
         "Round trips of the smallest message: the median, the 90th percentile, and a line up to "
-        "the highest percentile that is known.",
+        "the highest known percentile.",
         b.Axis("round trip", "ns", log=10),
         b.Axis("", names=names),
         (
@@ -133,7 +133,7 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
         ),
     )
     yield b.Chart(
-        "Histograms of the same: the share of round trips in bins 3 % wide.",
+        "Histograms of round trips: the share in each bin, 3 % wide.",
         b.Axis("round trip", "ns", log=10),
         b.Axis("share of round trips", "%", zero=True),
         tuple(map(_steps, drawn)),
@@ -180,12 +180,12 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
     worst = max(bench.curves, key=lambda curve: curve.hockney.error)
     yield b.Section(f"Over sizes, {bench.curves[0].regime}: the time of a message one way")
     yield b.Text(
-        f"Sizes held out of the fits were met with a median error of "
-        f"{units.number(bench.error, '%', digits=2)}; the worst is {worst.mechanism} with "
+        f"At sizes held out of the fits, the median error is "
+        f"{units.number(bench.error, '%', digits=2)}; the largest is that of {worst.mechanism}, "
         f"{units.number(worst.hockney.error, '%', digits=2)}."
     )
     yield b.Chart(
-        "Half of a round trip as measured, and Hockney's law fitted by pieces where the protocol "
+        "Half of a measured round trip, and Hockney's law, fitted piecewise where the protocol "
         "changes.",
         b.Axis("size", "B", log=2),
         b.Axis("one way", "ns", log=10),
@@ -213,9 +213,9 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
         b.Column("error", "loggp.error", "%", digits=2, drop=1),
         b.Column("PLogP error", "plogp_error", "%", digits=2, drop=4),
         caption=(
-            "LogGP: what sender and receiver are busy with a small message (o), what is left of "
-            "its time (L), how soon the next one may follow (g), and what each byte of a large "
-            "one adds (G). PLogP lets o and g change with the size."
+            "LogGP: the overhead of sender and receiver for a small message (o), the rest of "
+            "its time (L), the gap before the next one (g), and the time per byte of a large "
+            "one (G). In PLogP o and g depend on the size."
         ),
         name="loggp",
     )

@@ -24,7 +24,7 @@ def describe(result: Interference) -> Iterator[b.Block]:
     )
     yield b.Headline(f"{sentence[:1].upper()}{sentence[1:]}", (where,))
     for pause in result.pauses:
-        yield b.Section(f"A message {units.brief(pause, 'ns')} after each answer")
+        yield b.Section(f"Pause of {units.brief(pause, 'ns')} before each message")
         yield b.Table.of(
             result.at(pause),
             b.Column("waits by", "mechanism"),
@@ -40,7 +40,7 @@ def describe(result: Interference) -> Iterator[b.Block]:
     if result.rows:
         yield _trade(result)
     for reason, names in by_reason(result.left_out).items():
-        yield b.Text(f"left out: {', '.join(names)} ({reason})")
+        yield b.Text(f"not measured: {', '.join(names)} ({reason})")
 
 
 def _pays(row: Beside) -> b.Cell:
@@ -64,7 +64,7 @@ def _trade(result: Interference) -> b.Chart:
         for name, rows in itertools.islice(result.ways.items(), _DRAWN)
     )
     return b.Chart(
-        "Compute lost against the mean round trip, with 95 % intervals of what is lost; beside a "
+        "Compute lost against the mean round trip, with 95 % intervals of the loss; beside a "
         "point is the pause between messages. Down and to the left is better.",
         b.Axis("mean round trip", "ns", log=10),
         b.Axis("compute lost", "%"),

@@ -17,7 +17,7 @@ def describe(result: Prediction) -> Iterator[b.Block]:
     yield b.Headline(f"ESTIMATED {result.sentence}", tuple(_lines(result)))
     yield b.Table.of(
         (*result.rows, result.user_level),
-        b.Column("told by", lambda row: _name(row, result)),
+        b.Column("notified by", lambda row: _name(row, result)),
         b.Column("cycle", lambda row: b.Cell.of(row.cycle, "ns"), interval="95 % interval"),
         b.Column("running", "running", "%", bar=True, drop=1),
         b.Column("waiting", "waiting", "%", bar=True, drop=1),

@@ -32,7 +32,7 @@ def describe(result: PhasesResult) -> Iterator[b.Block]:
             b.Column("", lambda each: "chosen" if each.chosen else ""),
         )
         table = b.Table.of(result.choices, *columns, name="choices")
-        yield b.Fold(f"{len(result.choices)} ways to divide it were considered", (table,))
+        yield b.Fold(f"{len(result.choices)} other splits considered", (table,))
 
 
 def _answer(result: PhasesResult) -> str:

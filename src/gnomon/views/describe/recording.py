@@ -16,12 +16,12 @@ _FAILED = 5
 
 def describe(result: RecordingResult) -> Iterator[b.Block]:
     """Yield what there is to see of a recording, from the result alone."""
-    incomplete = () if result.complete else ("incomplete: cut short, or still being written",)
+    incomplete = () if result.complete else ("incomplete: interrupted, or still being written",)
     yield headline(result.provenance, result.duration, len(result.runs), *incomplete)
     yield b.Facts(tuple(_facts(result)))
     yield from totals(result.totals, result.duration, result.events, per_scope=result.per_scope)
     if result.course.series:
-        yield b.Section("Course over time")
+        yield b.Section("Over time")
         yield _series(result)
     if result.slices >= _FEWEST and any(s.peak for s in result.course.series.values()):
         yield _curves(result)

@@ -35,8 +35,8 @@ def describe(result: RegionReport) -> Iterator[b.Block]:
     )
     yield b.Table.of(result.regions, *columns, name="regions")
     if cost := result.overhead.outside.get("time"):
-        state = "left in" if raw else "taken out"
-        yield b.Text(f"a region itself costs {units.brief(cost, 'ns')}: {state} above")
+        state = "included" if raw else "subtracted"
+        yield b.Text(f"overhead of a region: {units.brief(cost, 'ns')}, {state} above")
 
 
 def _value(event: str, *, raw: bool) -> Callable[[RegionCount], b.Cell]:

@@ -54,7 +54,7 @@ def _answer(result: Scaling, what: str) -> str:
     points = zip(result.points, row.means if row else (), strict=False)
     known = [(point, mean) for point, mean in points if mean is not None]
     if row is None or not known:
-        return f"no event has a model of its growth with {what}"
+        return f"no event could be modelled over {what}"
     if not row.model.terms:
         mean = units.brief(sum(mean for _, mean in known) / len(known), row.unit)
         return f"{row.event} does not change with {what}: {mean}"
@@ -139,9 +139,9 @@ def _predictions(result: Scaling, growing: int) -> Iterator[b.Block]:
         *places,
         b.Column("predicted", _predicted, interval=share),
     )
-    caption = "Between bounds that all likely models share."
+    caption = "Intervals combine all likely models."
     most = growing * len(result.rows[0].predictions) or None
-    yield b.Section("What another run would count elsewhere")
+    yield b.Section("Predictions for further runs")
     yield b.Table.of(found, *columns, caption=caption, most=most, name="predictions")
 
 
@@ -197,7 +197,7 @@ def _components(result: Scaling, parameters: str) -> Iterator[b.Block]:
     more = " and more" if len(first) > _NAMED else ""
     shares = [units.number(float(share), "%") for share in found.shares]
     told = f"The first principal component explains {shares[0]} of the variation: {names}{more}."
-    yield b.Section("What varies together")
+    yield b.Section("Correlated events")
     yield b.Text(told)
     if len(shares) > 1:
         axes = (f"component {i}: {share} of the variation" for i, share in enumerate(shares, 1))
@@ -219,7 +219,7 @@ def _directions(result: Scaling, parameters: str, x: b.Axis, y: b.Axis) -> b.Cha
     points = tuple(", ".join(map(units.brief, point)) for point in result.points)
     return b.Chart(
         "Principal components of the standardised events: each dot is a point, with the value of "
-        f"{parameters} beside it; each arrow is an event that takes part.",
+        f"{parameters} beside it; each arrow is an event.",
         x,
         y,
         (

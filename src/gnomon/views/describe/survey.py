@@ -13,7 +13,7 @@ _FOLDS = {
     "zero": "zero",
     "constant": "constant",
     "same": "redundant",
-    "noisy": "too noisy to tell",
+    "noisy": "too noisy",
     "missing": "not counted",
 }
 _SHOWN = 24
@@ -28,7 +28,7 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
     if costly:
         share = units.number(costly[0].share, "%")
         where = "of the simulated run" if result.provenance.simulated else "of the time"
-        yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by usual costs.")
+        yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by typical costs.")
     yield b.Table.of(result.ranked, *_columns(result), most=_SHOWN, name="events")
     for reason, title in _FOLDS.items():
         rows = [row for row in result.folded if row.folded == reason]
@@ -42,7 +42,7 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
             table = b.Table.of(rows, *columns, name=reason)
             yield b.Fold(f"{len(rows)} {title}: {names}", (table,))
     if costly:
-        yield b.Text("share: estimated from usual costs, to rank by; not measured")
+        yield b.Text("share: estimated from typical costs, for ranking; not measured")
         yield _shares(costly[:_BARS])
     if len(result.runs) > 2:
         yield b.Section("Run-to-run variation")
@@ -65,10 +65,10 @@ def _lines(result: SurveyResult) -> Iterator[str]:
     for origin, count in result.origins.items():
         yield f"{count} from {titles.get(origin, origin)}"
     if result.elapsed is not None:
-        yield f"{units.brief(result.elapsed, 'ns')} elapsed on average, in runs not slowed down"
+        yield f"{units.brief(result.elapsed, 'ns')} elapsed on average, in runs without slowdown"
     if not result.complete:
         made = f"{len(result.runs)} of {result.planned} runs made"
-        yield f"{made}: --resume makes the rest"
+        yield f"{made}: --resume continues"
 
 
 def _columns(result: SurveyResult) -> tuple[b.Column | None, ...]:
@@ -100,8 +100,8 @@ def _mean(row: SurveyRow) -> b.Cell:
 def _shares(rows: Sequence[SurveyRow]) -> b.Chart:
     names = tuple(row.event for row in rows)
     return b.Chart(
-        "Estimated share of the program's time, from usual costs of an occurrence: an order of "
-        "importance, not a measurement.",
+        "Estimated share of the program's time, from typical costs per event: a "
+        "ranking, not a measurement.",
         b.Axis("estimated share of time", "%", zero=True),
         b.Axis("", names=names),
         (b.Layer(b.Kind.BARS, tuple(row.share for row in rows), names),),
@@ -118,9 +118,9 @@ def _durations(result: SurveyResult) -> b.Chart:
         numbers, times = zip(*points, strict=True)
         layers.append(b.Layer(b.Kind.DOTS, numbers, times, origin if len(held) > 1 else ""))
     return b.Chart(
-        "How long each run took, in the order in which they were made; a slope means that the "
+        "Duration of each run, in order; a slope means that the "
         "machine changed while the survey ran.",
-        b.Axis("run, in order of time"),
+        b.Axis("run, in order"),
         b.Axis("duration", "ns", zero=True),
         tuple(layers),
     )

@@ -23,7 +23,7 @@ def describe(result: WorkloadsResult) -> Iterator[b.Block]:
             yield from _one(each)
         return
     number = len(result.rows)
-    more = "`gnomon sim show workload:NAME` tells more"
+    more = "`gnomon sim show workload:NAME` shows one"
     yield b.Headline(f"{number} workload{'s' * (number != 1)}; {more}")
     columns = (
         b.Column("workload", "name"),
@@ -48,7 +48,7 @@ def _one(workload: WorkloadDescription) -> Iterator[b.Block]:
     yield b.Text(f"as in: gnomon count --on laptop -- workload:{workload.name}{example}")
     columns = [b.Column(each, attrgetter(each)) for each in ("name", "default", "unit", "help")]
     table = b.Table.of(workload.parameters, *columns, name="parameters")
-    yield b.Fold("the parameters as a table", (table,))
+    yield b.Fold("parameters as a table", (table,))
 
 
 def _meaning(parameter: Parameter) -> str:
