@@ -21,7 +21,7 @@ def test_the_histogram_of_a_simulated_machine(gnomon: Run) -> None:
     shown = gnomon("latency", "--on", "ring-4", *FEW, "--", *FAR)
     assert shown.code == 0
     assert shown.out.startswith("SIMULATED workload:random")
-    assert "not seen: loads below 3 cycles" in shown.out
+    assert "not measured: loads below 3 cycles" in shown.out
     assert "shadow" in shown.out
     assert "95 % interval" in shown.out
 
@@ -93,10 +93,10 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
     again = gnomon("latency", "run", "--html", "page.html")
     assert again.out.splitlines()[:9] == made.out.splitlines()[:9]
     page = (folder / "page.html").read_text()
-    assert "Where loads gather" in page
+    assert "Latency peaks" in page
     assert "SIMULATED" in page
     assert gnomon("report", "run", "--output", "other.html").code == 0
-    assert "Where loads gather" in (folder / "other.html").read_text()
+    assert "Latency peaks" in (folder / "other.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_probe_needs_a_token(gnomon: Run, monkeypatch: pytest.MonkeyPatch) -> 
     [
         (("--port", "99999", "--simulate"), 2, "no port 99999"),
         (("--simulate", "-p", "1"), 2, "choose one"),
-        (("--token-file", "bytes", "--simulate"), 2, "is no text"),
+        (("--token-file", "bytes", "--simulate"), 2, "is not text"),
         (("-p", "99999999"), 1, "there is no process 99999999"),
         (("--bind", "192.0.2.1", "--simulate"), 1, "cannot listen on 192.0.2.1"),
     ],

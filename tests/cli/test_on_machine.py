@@ -149,7 +149,7 @@ def test_events_of_a_machine_are_listed_and_looked_up(gnomon: Run) -> None:
         (("count", "--on", "laptop", "--", *UPDATE, "sise=3"), "size"),
         (("count", "--on", "laptop", "--", *UPDATE, "cpus=99"), "16 threads"),
         (("count", "--on", "laptop", "--", *UPDATE, "cpus=0-3"), "names 4"),
-        (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "seed -1"),
+        (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "not -1"),
         (("count", "--seed", "3", "--", "true"), "--on"),
         (("count", "-o", "--preset-profile", "x", "--", "true"), "--on"),
         (("count", "--on", "laptop,host", "--", *UPDATE), "one can be measured"),

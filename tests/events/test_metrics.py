@@ -286,7 +286,7 @@ HEAD = "[metrics.m]\n"
             HEAD + 'unit = "MB/s"\nformula = "1e-6 * PAPI_L3_TCM * cache_line / time"\n',
             3,
             "metrics.m.formula",
-            "omit the factor 1e-06 out",
+            "omit the factor 1e-06",
         ),
         (
             HEAD + 'unit = ""\nformula = "PAPI_TOT_INSS"\n',

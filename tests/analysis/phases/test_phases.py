@@ -197,7 +197,7 @@ def test_bad_series_are_refused_in_words(times: Any, values: Any, words: str) ->
         ({"min_points": 2}, "at least 3 points"),
         ({"shape": "hinge", "exactly": 3}, "a hinge has two phases"),
         ({"shape": "round"}, "'round' is not a shape"),
-        ({"by": " , "}, "what to split by"),
+        ({"by": " , "}, "nothing to split by"),
     ],
 )
 def test_bad_options_are_refused_in_words(options: Any, words: str) -> None:

@@ -63,7 +63,7 @@ def test_bins_with_next_to_nothing_are_one_row_and_all_are_in_a_fold() -> None:
 def test_bins_below_zero_are_said_and_what_is_not_seen() -> None:
     text = text_of(small())
     assert "1 bin is below zero, since their edges were counted at different times" in text
-    assert "not seen: loads below 3 cycles" in text
+    assert "not measured: loads below 3 cycles" in text
 
 
 def test_a_peak_without_a_name_says_what_answered_or_what_is_below() -> None:
