@@ -176,11 +176,11 @@ def _effects(result: Comparison) -> Iterator[b.Block]:
             ("verdict", tuple(map(_verdict, rows))),
         ),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         f"B relative to A with its {_level(result)}.",
         b.Axis("B to A", "x", log=10),
         b.Axis("", names=names),
-        (layer,),
+        layer,
         marks=(b.Mark(1.0, "same"),),
         key=tuple(entry for entry in _KEY if entry[0] in tones),
     )

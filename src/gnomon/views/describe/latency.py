@@ -251,28 +251,26 @@ def _histogram(result: LatencyResult, *, by_cost: bool) -> b.Chart:
     ]
     names = tuple(_cycles(each.low, each.high) for each in result.bins)
     loads = "Loads by latency. Bars: the monotone estimate; lines: 95 % intervals of the raw "
-    return b.Chart(
+    return b.Chart.of(
         "Cycles spent, by latency: loads times latency." if by_cost else f"{loads}one.",
         b.Axis("latency", "cycles"),
         b.Axis("cycles spent" if by_cost else "loads", zero=True),
-        (
-            b.Layer(
-                b.Kind.BARS,
-                middles,
-                tuple(each.cost if by_cost else each.monotone for each in result.bins),
-                low=lows,
-                high=ends,
-                hover=(("bin", names),),
-            ),
-            b.Layer(
-                b.Kind.RANGES,
-                tuple(middle for middle, _, _ in known),
-                tuple(each.count * scale for _, each, scale in known),
-                "95 % interval",
-                low=tuple(each.least * scale for _, each, scale in known),
-                high=tuple(each.most * scale for _, each, scale in known),
-                tones=tuple(_tone(each) for _, each, _ in known),
-            ),
+        b.Layer(
+            b.Kind.BARS,
+            middles,
+            tuple(each.cost if by_cost else each.monotone for each in result.bins),
+            low=lows,
+            high=ends,
+            hover=(("bin", names),),
+        ),
+        b.Layer(
+            b.Kind.RANGES,
+            tuple(middle for middle, _, _ in known),
+            tuple(each.count * scale for _, each, scale in known),
+            "95 % interval",
+            low=tuple(each.least * scale for _, each, scale in known),
+            high=tuple(each.most * scale for _, each, scale in known),
+            tones=tuple(_tone(each) for _, each, _ in known),
         ),
         marks=tuple(
             b.Mark(each.cycles, each.name)
@@ -292,11 +290,11 @@ def _by_source(result: LatencyResult) -> b.Chart:
     def answered(one: LatencyBin, members: set[str]) -> float | None:
         return sum(count for each, count in one.sources.items() if each in members) or None
 
-    return b.Chart(
+    return b.Chart.of(
         "Loads by data source.",
         b.Axis("latency", "cycles"),
         b.Axis("loads", zero=True),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.BARS,
                 middles,

@@ -89,11 +89,12 @@ def _course(result: PhasesResult, place: int) -> b.Chart:
         for phase in result.phases
     )
     lines = (b.Layer(b.Kind.LINE, ends, (fit.first, fit.last), "fitted") for ends, fit in fits)
-    return b.Chart(
+    return b.Chart.of(
         f"{series.name} over time, with the line fitted in each phase.",
         b.Axis("time", result.time_unit),
         b.Axis(series.name, _unit(series.unit)),
-        (b.Layer(b.Kind.DOTS, times, values, "read"), *lines),
+        b.Layer(b.Kind.DOTS, times, values, "read"),
+        *lines,
         marks=tuple(b.Mark(found.time) for found in result.breaks),
         zones=tuple(
             b.Zone(phase.start, phase.end, f"phase {number}")

@@ -171,15 +171,13 @@ def _course(result: Scaling, row: EventScaling) -> b.Chart:
     high = tuple(end(one.interval.high, top) for one in row.band)
     quality = "" if row.r_squared is None else f", R² {units.number(row.r_squared, digits=3)}"
     share = f"{units.number(result.level, '%')} of further runs"
-    return b.Chart(
+    return b.Chart.of(
         f"{row.event}: {row.growth}{quality}. The band is where {share} are expected.",
         b.Axis(result.parameters[0], log=10 if wide else 0),
         b.Axis(row.event, row.unit, log=10 if log else 0),
-        (
-            b.Layer(Kind.BAND, x, values, low=low, high=high),
-            b.Layer(Kind.LINE, x, values, "model"),
-            b.Layer(Kind.DOTS, tuple(at[0] for at in result.points), row.means, "measured"),
-        ),
+        b.Layer(Kind.BAND, x, values, low=low, high=high),
+        b.Layer(Kind.LINE, x, values, "model"),
+        b.Layer(Kind.DOTS, tuple(at[0] for at in result.points), row.means, "measured"),
         marks=(b.Mark(row.knee.at, "knee"),) if row.knee else (),
     )
 
@@ -217,13 +215,11 @@ def _directions(result: Scaling, parameters: str, x: b.Axis, y: b.Axis) -> b.Cha
     names = tuple(found.events[i] for i in chosen)
     places = [tuple(column.tolist()) for column in scores.T]
     points = tuple(", ".join(map(units.brief, point)) for point in result.points)
-    return b.Chart(
+    return b.Chart.of(
         "Principal components of the standardised events: each dot is a point, with the value of "
         f"{parameters} beside it; each arrow is an event.",
         x,
         y,
-        (
-            b.Layer(Kind.ARROWS, nothing, nothing, "events", ends[0], ends[1], texts=names),
-            b.Layer(Kind.DOTS, places[0], places[1], "points", texts=points),
-        ),
+        b.Layer(Kind.ARROWS, nothing, nothing, "events", ends[0], ends[1], texts=names),
+        b.Layer(Kind.DOTS, places[0], places[1], "points", texts=points),
     )
