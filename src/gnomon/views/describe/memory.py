@@ -19,7 +19,7 @@ _LEAST_SQUARE, _MOST_SQUARE = 3, 64  # CPUs, for a matrix to tell more than a li
 
 def describe(result: MemoryResult) -> Iterator[b.Block]:
     """Yield what there is to see of probes of memory, from the result alone."""
-    yield b.Headline(_title(result), tuple(_lines(result)))
+    yield b.Headline(result.headline, tuple(_lines(result)))
     yield from map(b.Finding, _findings(result))
     yield from (b.Text(f"note: {note}", b.Tone.FAINT) for note in result.notes)
     yield from _curves(result)
@@ -28,20 +28,6 @@ def describe(result: MemoryResult) -> Iterator[b.Block]:
     yield from _cores(result)
     yield from _loaded(result)
     yield from _nodes(result)
-
-
-def _title(result: MemoryResult) -> str:
-    """Say the two figures that most ask for: how long memory takes, and how much it delivers."""
-    found = []
-    if result.latencies:
-        last = result.latencies[-1]
-        found.append(f"{units.brief(last.ns, 'ns')} to {last.name}")
-    if result.bandwidth:
-        rows = [row for row in result.bandwidth if row.stream == "read"] or result.bandwidth
-        best = max(rows, key=attrgetter("rates.best"))
-        rate = units.brief(best.rates.best, "B/s")
-        found.append(f"{best.stream} at {rate} by {counted(len(best.cpus), 'thread')}")
-    return f"Memory of this machine{': ' * bool(found)}{', '.join(found)}"
 
 
 def _lines(result: MemoryResult) -> Iterator[str]:
