@@ -109,7 +109,7 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
         (("--period", "0", "--on", "ring-4", "--", "workload:chase"), "period"),
         ((), "nothing to measure"),
         (("-a", "-p", "1"), "choose one"),
-        (("--on", "probe:x:y", "-d", "1s"), "no address"),
+        (("--on", "probe:x:y", "-d", "1s"), "not an address"),
         (("--on", "probe:localhost:1", "--samples", "-d", "1s"), "omit --samples"),
         (("--on", "probe:localhost:1", "-p", "3", "-d", "1s"), "the probe decides"),
         (("rec", "--on", "ring-4"), "not measured again"),

@@ -61,7 +61,7 @@ def test_this_host_is_measured(gnomon: Run) -> None:
 def test_a_simulated_topology_is_drawn_and_labelled(gnomon: Run) -> None:
     outcome = gnomon("links", "--on", "ring-4", "--measure")
     assert outcome.out.startswith("SIMULATED ring-4: 4 nodes, ring\n")
-    assert "✓ Reported and measured agree." in outcome.out
+    assert "✓ Reported and measured values agree." in outcome.out
     content = gnomon("links", "--on", "ring-4", "--json").json
     assert content["simulated"] is True
     ends = [link["ends"] for link in content["results"]["reported_links"]]

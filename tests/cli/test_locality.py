@@ -30,7 +30,7 @@ def test_tables_show_regions_pages_and_nodes(gnomon: Run) -> None:
     shown = gnomon("locality", "--top", "3", *FFT)
     assert shown.code == 0
     assert shown.out.startswith("SIMULATED workload:fft size=1024 on smile-4")
-    for text in ("each region", "These are 3 of 9", "accesses memory of which node", "ring buffer"):
+    for text in ("each region", "Shown: 3 of 9", "accesses memory of which node", "ring buffer"):
         assert text in shown.out
     assert "all 9 pages" in shown.out
     assert shown.out.count("0x10000") < 40

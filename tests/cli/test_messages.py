@@ -78,7 +78,7 @@ def test_interference_gives_a_recommendation(gnomon: Run, tmp_path: Path) -> Non
     # The last one on a machine that is busy with other things.
     said = ("block with", "wait with", "no recommendation: compute was faster beside")
     assert done.out.split("\n", 1)[0].lower().startswith(said)
-    assert "A message 50 µs after each answer" in done.out
+    assert "Pause of 50 µs before each message" in done.out
     assert "reference" in done.out
     assert "Compute lost against the mean round trip" in (tmp_path / "i.html").read_text()
     results = gnomon(*line, "--json").json["results"]

@@ -104,7 +104,7 @@ def test_a_missing_file_and_bytes_that_are_no_text(tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match="cannot be read"):
         read_columns(tmp_path / "none.csv", "a")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(MeasurementError, match="no CSV"):
+    with pytest.raises(MeasurementError, match="not a CSV"):
         read_columns(tmp_path / "bytes.csv", "a")
 
 

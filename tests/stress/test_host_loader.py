@@ -110,7 +110,7 @@ def test_a_generator_that_is_killed_is_reported() -> None:
 def test_memory_that_does_not_fit_is_reported() -> None:
     with HostLoader(size=1 << 46) as loader:
         loader.set(LOCAL, 1)
-        with pytest.raises(GnomonError, match="are too much for node"):
+        with pytest.raises(GnomonError, match="do not fit node"):
             loader.measure(0.01)
 
 

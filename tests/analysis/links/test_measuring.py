@@ -65,7 +65,7 @@ def test_the_terminal_is_the_programs_while_it_runs() -> None:
         ((None, "0-1"), {}, "needs a word before it"),
         ((), {"stream": "flow", "measure": True}, "not 'flow'"),
         ((), {"load": ["0-1"]}, "give one after --"),
-        ((), {"on": "valgrind"}, "is no machine"),
+        ((), {"on": "valgrind"}, "is not a machine"),
         (("saturate",), {"time": "soon"}, "is not a duration"),
     ],
 )

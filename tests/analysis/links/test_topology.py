@@ -127,7 +127,7 @@ def test_links_that_distances_hide_are_counted() -> None:
     assert topology.slit is not None
     assert topology.slit.reported
     assert "reported: 10 16 22) tell 4 of 6 links, without 0-2, 1-3; " in slit_text(topology.slit)
-    assert "2.20 times off at worst" in slit_text(topology.slit)
+    assert "off by up to 2.20 times" in slit_text(topology.slit)
     found = topology.to_json()["slit"]
     assert found["links_lost"] == [[0, 2], [1, 3]]
     assert found["bandwidth_off"] == pytest.approx(2.2)

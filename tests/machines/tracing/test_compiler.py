@@ -137,7 +137,7 @@ def test_scripts_and_foreign_files_are_named(tmp_path: Path) -> None:
     head = bytearray(Path(os.path.realpath("/proc/self/exe")).read_bytes()[:4096])
     head[18:20] = (243).to_bytes(2, "little")  # RISC-V
     foreign.write_bytes(bytes(head))
-    with pytest.raises(UsageError, match="another processor"):
+    with pytest.raises(UsageError, match="another architecture"):
         is_traced_binary(foreign)
     foreign.write_bytes(b"\x7fELF" + bytes(100))
     with pytest.raises(UsageError, match="foreign' is not a program"):

@@ -228,7 +228,7 @@ def test_rubbish_is_refused_and_the_probe_goes_on(rubbish: bytes) -> None:
 @pytest.mark.parametrize(
     ("hello", "complaint"),
     [
-        ({"hello": "world"}, "is no probe"),
+        ({"hello": "world"}, "is not a probe"),
         ({"probe": "gnomon", "version": probing.VERSION}, "sent an invalid message"),
     ],
 )

@@ -37,7 +37,7 @@ def test_links_that_distances_hide_or_invent_are_named() -> None:
         "(reported: 10 16 22) preserve 3 of 4 links, without 0-2, with 0-4 that do not exist"
         in text
     )
-    assert "inverse of distance is 43 % off at worst" in text
+    assert "inverse of distance is off by up to 43 %" in text
 
 
 def test_matrices_of_many_nodes_are_folded() -> None:
@@ -68,7 +68,7 @@ def test_one_node_says_what_works_there() -> None:
     [
         (3, "0->1 carries 15 GB/s (13.97 GiB/s); 3 generators reach it", Tone.PLAIN),
         (1, "0->1 carries 15 GB/s (13.97 GiB/s); 1 generator reaches it.", Tone.PLAIN),
-        (None, "0->1 is not saturated by 6 generators: the most is 15 GB/s so far.", Tone.DOUBT),
+        (None, "0->1 is not saturated by 6 generators: at most 15 GB/s so far.", Tone.DOUBT),
     ],
 )
 def test_a_saturation_says_what_the_channel_carries(
@@ -90,7 +90,7 @@ def test_a_difference_is_told_with_its_interval_as_far_as_there_is_one() -> None
     assert small.crosstalk is not None
     once = Difference(-1.384e9, Interval(-math.inf, math.inf))
     text = told(replace(small, crosstalk=replace(small.crosstalk, drop=once)))
-    assert "−1.384 GB/s, from too few measurements for an interval." in text
+    assert "−1.384 GB/s (too few measurements for an interval)." in text
 
 
 def test_a_program_beside_load_comes_first() -> None:

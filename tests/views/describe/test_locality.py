@@ -33,7 +33,7 @@ def test_many_rows_are_folded_in_a_pipe_too_and_none_is_lost() -> None:
     assert len(tables["pages"].rows) == len(tables["objects"].rows) == 30
     assert len(tables["first pages"].rows) == result.top == 5
     shown = piped(result)
-    assert "These are 5 of 30." in shown
+    assert "Shown: 5 of 30." in shown
     assert "all 30 pages" in shown
     assert shown.count("array-") < 10 < piped(result, everything=True).count("array-")
 

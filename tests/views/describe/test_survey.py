@@ -43,7 +43,7 @@ def test_all_says_why_an_event_was_folded_away() -> None:
 
 def test_a_survey_that_was_cut_short_says_how_to_go_on() -> None:
     text = _shown(replace(cases.small(), planned=20))
-    assert "12 of 20 runs made: --resume makes the rest" in text
+    assert "12 of 20 runs made: --resume continues" in text
 
 
 def test_an_estimate_is_marked_and_has_its_interval() -> None:
