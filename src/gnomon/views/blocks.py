@@ -14,6 +14,8 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
+from gnomon.result import Quantity
+
 Value = float | int | str | None
 Get = Callable[[Any], Any] | str
 """How to get a value from an item: by a function, or the name of an attribute (dots allowed)."""
@@ -159,7 +161,9 @@ def _getter(get: Get) -> Callable[[Any], Any]:
     return attrgetter(re.sub(r"[ -]", "_", get)) if isinstance(get, str) else get
 
 
-def _cell(value: Cell | Value, unit: str) -> Cell:
+def _cell(value: Cell | Quantity | Value, unit: str) -> Cell:
+    if isinstance(value, Quantity):
+        return Cell.of(value, unit)
     if isinstance(value, Cell):
         return replace(value, unit=value.unit or unit) if unit else value
     return Cell(value, unit)
@@ -305,6 +309,11 @@ class Chart:
     zones: tuple[Zone, ...] = ()
     key: tuple[tuple[Tone, str], ...] = ()
     alone: bool = False
+
+    @classmethod
+    def of(cls, caption: str, x: Axis, y: Axis, *layers: Layer, **options: Any) -> Chart:
+        """Return a chart of these layers."""
+        return cls(caption, x, y, layers, **options)
 
 
 @dataclass(frozen=True, slots=True)

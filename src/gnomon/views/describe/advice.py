@@ -76,11 +76,11 @@ def _bars(result: Advice) -> b.Chart:
     tried = [(word, each) for word, group in groups.items() for each in group]
     for number, (word, each) in enumerate(tried, 1):  # names of objects may be alike
         bars.append((word, f"{number}. {each.action}: {each.thing.title}", each.time_ns))
-    return b.Chart(
+    return b.Chart.of(
         "The simulated time of the program with each change by itself, and with all proposals.",
         b.Axis("simulated time", "ns", zero=True),
         b.Axis("change", names=tuple(name for _, name, _ in bars)),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.BARS,
                 tuple(time for kind, _, time in bars if kind == word),

@@ -90,15 +90,13 @@ def _chart(line: EventState, times: tuple[float, ...], course: Course) -> b.Char
     at, seen = tuple(times[place] for place in read), tuple(rates[place] for place in read)
     # One wide interval must not make the rest a flat line.
     top = 1.5 * max(filter(math.isfinite, rates), default=0.0) or None
-    return b.Chart(
+    return b.Chart.of(
         f"{line.event}: the estimate with its 90 % interval, and the readings.",
         b.Axis("time", "ns", zero=True),
         b.Axis(line.event, line.rate_unit, zero=True, high=top),
-        (
-            b.Layer(b.Kind.BAND, times, (), _INTERVAL, lows, highs),
-            b.Layer(b.Kind.LINE, times, rates, "estimate"),
-            b.Layer(b.Kind.DOTS, at, seen, "read"),
-        ),
+        b.Layer(b.Kind.BAND, times, (), _INTERVAL, lows, highs),
+        b.Layer(b.Kind.LINE, times, rates, "estimate"),
+        b.Layer(b.Kind.DOTS, at, seen, "read"),
     )
 
 

@@ -111,15 +111,13 @@ def _course(
     """Return bandwidth over generators: a line through medians, and every repetition."""
     every = [(step.count, total) for step in steps for total in step.totals]
     first, second = itemgetter(0), itemgetter(1)
-    return b.Chart(
+    return b.Chart.of(
         caption,
         b.Axis(label),
         b.Axis("bandwidth", "B/s", zero=True),
-        (
-            b.Layer.of(b.Kind.DOTS, every, first, second, "repetition"),
-            b.Layer.of(b.Kind.LINE, steps, "count", "total", "median"),
-        ),
-        marks,
+        b.Layer.of(b.Kind.DOTS, every, first, second, "repetition"),
+        b.Layer.of(b.Kind.LINE, steps, "count", "total", "median"),
+        marks=marks,
     )
 
 
@@ -144,14 +142,12 @@ def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
     )
     sides = {"idle": found.idle, "busy": found.busy}
     each = [(name, rate) for name, rates in sides.items() for rate in rates]
-    yield b.Chart(
+    yield b.Chart.of(
         "Each turn, and the mean of all.",
         b.Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
         b.Axis(f"node {found.channel.home}", names=tuple(sides)),
-        (
-            b.Layer(b.Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
-            b.Layer.of(b.Kind.DOTS, each, itemgetter(1), itemgetter(0), "turn"),
-        ),
+        b.Layer(b.Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
+        b.Layer.of(b.Kind.DOTS, each, itemgetter(1), itemgetter(0), "turn"),
     )
 
 
@@ -178,11 +174,12 @@ def _emulation(found: links.Emulation) -> Iterator[b.Block]:
         b.Layer.of(b.Kind.BARS, rows, "after", _name, label, stack="left")
         for rows, label in zip(parts, labels, strict=True)
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "Bandwidth of one more generator on each channel, before and under load.",
         b.Axis("bandwidth", "B/s", zero=True),
         b.Axis("channel", names=tuple(map(_name, found.channels))),
-        (*bars, b.Layer.of(b.Kind.DOTS, found.channels, "before", _name, "before")),
+        *bars,
+        b.Layer.of(b.Kind.DOTS, found.channels, "before", _name, "before"),
     )
 
 

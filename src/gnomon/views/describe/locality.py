@@ -67,12 +67,12 @@ def _regions(result: LocalityResult) -> Iterator[b.Block]:
     ]
     x, y, shades = zip(*cells, strict=True) if cells else ((), (), ())
     ordered = result.origin.time_is_order
-    yield b.Chart(
+    yield b.Chart.of(
         "Access density of each region over time (shade: square root of accesses per byte); a "
         "record is spread over the time from its counter's allocation to its flush.",
         b.Axis("accesses so far" if ordered else "time", "" if ordered else "ns", zero=True),
         b.Axis("region", names=names),
-        (b.Layer(b.Kind.HEAT, x, y, shades=shades),),
+        b.Layer(b.Kind.HEAT, x, y, shades=shades),
         alone=True,
     )
     table = b.Table.of(
@@ -147,11 +147,11 @@ def _pages(result: LocalityResult) -> Iterator[b.Block]:
     hover = (("address", tuple(f"{row[0] * size:#x}" for row in bars)),)
     place = tuple(range(len(bars)))
     if rows:
-        yield b.Chart(
+        yield b.Chart.of(
             f"Accesses to each page{f' by {by}' * bool(result.askers)}, in order of address{most}.",
             b.Axis("pages in order of address"),
             b.Axis("accesses", zero=True),
-            tuple(
+            *(
                 b.Layer(b.Kind.BARS, place, values, name, stack="pages", hover=hover)
                 for name, values in series
             ),

@@ -19,7 +19,7 @@ _LEAST_SQUARE, _MOST_SQUARE = 3, 64  # CPUs, for a matrix to tell more than a li
 
 def describe(result: MemoryResult) -> Iterator[b.Block]:
     """Yield what there is to see of probes of memory, from the result alone."""
-    yield b.Headline(_title(result), tuple(_lines(result)))
+    yield b.Headline(result.headline, tuple(_lines(result)))
     yield from map(b.Finding, _findings(result))
     yield from (b.Text(f"note: {note}", b.Tone.FAINT) for note in result.notes)
     yield from _curves(result)
@@ -28,20 +28,6 @@ def describe(result: MemoryResult) -> Iterator[b.Block]:
     yield from _cores(result)
     yield from _loaded(result)
     yield from _nodes(result)
-
-
-def _title(result: MemoryResult) -> str:
-    """Say the two figures that most ask for: how long memory takes, and how much it delivers."""
-    found = []
-    if result.latencies:
-        last = result.latencies[-1]
-        found.append(f"{units.brief(last.ns, 'ns')} to {last.name}")
-    if result.bandwidth:
-        rows = [row for row in result.bandwidth if row.stream == "read"] or result.bandwidth
-        best = max(rows, key=attrgetter("rates.best"))
-        rate = units.brief(best.rates.best, "B/s")
-        found.append(f"{best.stream} at {rate} by {counted(len(best.cpus), 'thread')}")
-    return f"Memory of this machine{': ' * bool(found)}{', '.join(found)}"
 
 
 def _lines(result: MemoryResult) -> Iterator[str]:
@@ -124,12 +110,12 @@ def _curve_chart(result: MemoryResult, main: LatencyCurve) -> b.Chart:
         layers.append(b.Layer.of(b.Kind.DOTS, *line, hover=(("median", medians),)))
     ramps = [ramp.size for ramp in main.breakpoints]
     edges = [main.points[0].size, *ramps, main.points[-1].size]
-    return b.Chart(
+    return b.Chart.of(
         "Best latency of a load over the size of the working set. Levels are those "
         "of the curve with the largest pages.",
         b.Axis("size", "B", log=2),
         b.Axis("latency", "ns", log=10),
-        tuple(layers),
+        *layers,
         marks=(
             *(b.Mark(size, "half of the loads miss") for size in ramps),
             *(
@@ -160,11 +146,11 @@ def _bandwidth(result: MemoryResult) -> Iterator[b.Block]:
 
     yield b.Section("Bandwidth")
     yield b.Text("Total of all threads, each on its own part of the arrays.", b.Tone.FAINT)
-    yield b.Chart(
+    yield b.Chart.of(
         "Best rate of each stream.",
         b.Axis("", names=streams),
         b.Axis("rate", "B/s", zero=True),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.BARS,
                 streams,
@@ -252,15 +238,13 @@ def _loaded(result: MemoryResult) -> Iterator[b.Block]:
     rows = sorted(result.loaded, key=attrgetter("bandwidth"))
     busy = (("others read", tuple(b.Cell(row.duty, "%") for row in rows)),)
     yield b.Section("Latency under load")
-    yield b.Chart(
+    yield b.Chart.of(
         f"Latency of a load on CPU {result.cpu} over the bandwidth of the others.",
         b.Axis("others read", "B/s", zero=True),
         b.Axis("latency", "ns", zero=True),
-        (
-            b.Layer.of(b.Kind.LINE, rows, "bandwidth", "latency.best", "best"),
-            b.Layer.of(b.Kind.DOTS, rows, "bandwidth", "latency.best", "best", hover=busy),
-            b.Layer.of(b.Kind.DOTS, rows, "bandwidth", "latency.median", "median", hover=busy),
-        ),
+        b.Layer.of(b.Kind.LINE, rows, "bandwidth", "latency.best", "best"),
+        b.Layer.of(b.Kind.DOTS, rows, "bandwidth", "latency.best", "best", hover=busy),
+        b.Layer.of(b.Kind.DOTS, rows, "bandwidth", "latency.median", "median", hover=busy),
     )
     yield b.Table.of(
         result.loaded,

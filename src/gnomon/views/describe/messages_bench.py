@@ -122,21 +122,19 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
     drawn = rows[:_DRAWN]
     names, trips = tuple(row.mechanism for row in drawn), [row.round_trip for row in drawn]
     medians, tails = tuple(trip.p50.value for trip in trips), tuple(trip.tail for trip in trips)
-    yield b.Chart(
+    yield b.Chart.of(
         "Round trips of the smallest message: the median, the 90th percentile, and a line up to "
         "the highest known percentile.",
         b.Axis("round trip", "ns", log=10),
         b.Axis("", names=names),
-        (
-            b.Layer(b.Kind.RANGES, medians, names, "median", medians, tails),
-            b.Layer(b.Kind.DOTS, tuple(trip.p90 for trip in trips), names, "90th percentile"),
-        ),
+        b.Layer(b.Kind.RANGES, medians, names, "median", medians, tails),
+        b.Layer(b.Kind.DOTS, tuple(trip.p90 for trip in trips), names, "90th percentile"),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "Histograms of round trips: the share in each bin, 3 % wide.",
         b.Axis("round trip", "ns", log=10),
         b.Axis("share of round trips", "%", zero=True),
-        tuple(map(_steps, drawn)),
+        *map(_steps, drawn),
     )
 
 
@@ -184,12 +182,13 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
         f"{units.number(bench.error, '%', digits=2)}; the largest is that of {worst.mechanism}, "
         f"{units.number(worst.hockney.error, '%', digits=2)}."
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "Half of a measured round trip, and Hockney's law, fitted piecewise where the protocol "
         "changes.",
         b.Axis("size", "B", log=2),
         b.Axis("one way", "ns", log=10),
-        (_measured(bench.curves[:_DRAWN]), *map(_fitted, bench.curves[:_DRAWN])),
+        _measured(bench.curves[:_DRAWN]),
+        *map(_fitted, bench.curves[:_DRAWN]),
     )
     yield b.Table.of(
         [(curve, segment) for curve in bench.curves for segment in curve.hockney.segments],

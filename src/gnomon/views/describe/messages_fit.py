@@ -28,14 +28,12 @@ def describe(fit: Fit) -> Iterator[b.Block]:
             *((point.measured, point.fitted) for point in fit.points), strict=True
         )
         shared = fit.law is Law.SHARING
-        yield b.Chart(
+        yield b.Chart.of(
             "Measurements, and the fitted law.",
             b.Axis("threads" if shared else "nodes", zero=True),
             b.Axis("throughput" if shared else "misses", zero=True),
-            (
-                b.Layer(b.Kind.DOTS, x, measured, "measured"),
-                b.Layer(b.Kind.LINE if shared else b.Kind.DOTS, x, fitted, "fitted"),
-            ),
+            b.Layer(b.Kind.DOTS, x, measured, "measured"),
+            b.Layer(b.Kind.LINE if shared else b.Kind.DOTS, x, fitted, "fitted"),
         )
 
 

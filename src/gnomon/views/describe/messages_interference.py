@@ -63,10 +63,10 @@ def _trade(result: Interference) -> b.Chart:
         )
         for name, rows in itertools.islice(result.ways.items(), _DRAWN)
     )
-    return b.Chart(
+    return b.Chart.of(
         "Compute lost against the mean round trip, with 95 % intervals of the loss; beside a "
         "point is the pause between messages. Down and to the left is better.",
         b.Axis("mean round trip", "ns", log=10),
         b.Axis("compute lost", "%"),
-        tuple(layers),
+        *layers,
     )

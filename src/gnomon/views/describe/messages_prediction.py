@@ -77,21 +77,21 @@ def _charts(result: Prediction) -> Iterator[b.Chart]:
         high=tuple(row.speedup.high for row in rows),
         tones=tuple(b.Tone.DOUBT if row is result.now else b.Tone.PLAIN for row in rows),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "How many times as fast user-level notification would be as each mechanism, with 95 % "
         "intervals from those of the inputs.",
         b.Axis("times as fast", zero=True),
         b.Axis("", names=names),
-        (gain,),
+        gain,
         marks=(b.Mark(1.0, "no gain"),),
         key=((b.Tone.DOUBT, "used now"),),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "How many times as long a cycle takes as with user-level notification, over the compute "
         "time per message.",
         b.Axis("compute per message", "ns", log=10),
         b.Axis("times as long"),
-        tuple(
+        *(
             b.Layer(b.Kind.LINE, curve.compute, curve.slowdown, curve.mechanism)
             for curve in result.curves[:_DRAWN]
         ),

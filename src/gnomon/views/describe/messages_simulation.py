@@ -75,4 +75,4 @@ def _time(each: OnCluster, name: str, what: str) -> float | None:
 def _bars(caption: str, axis: b.Axis, bars: Sequence[tuple[str, float | None]]) -> b.Chart:
     names = tuple(name for name, _ in bars)
     layer = b.Layer(b.Kind.BARS, tuple(value for _, value in bars), names)
-    return b.Chart(caption, axis, b.Axis("", names=names), (layer,))
+    return b.Chart.of(caption, axis, b.Axis("", names=names), layer)

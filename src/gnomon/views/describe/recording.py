@@ -59,11 +59,11 @@ def _curves(result: RecordingResult) -> b.Chart:
     varied = [(name, series) for name, series in course.series.items() if series.peak]
     unit_of = {info.name: info.unit for info in result.events}
     more = f" The first {_CURVES} of {len(varied)} events." if len(varied) > _CURVES else ""
-    return b.Chart(
+    return b.Chart.of(
         f"Events per second, each relative to its own peak.{more}",
         b.Axis("time", "ns", zero=True),
         b.Axis("of its peak", "%", zero=True),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.LINE,
                 course.ends,

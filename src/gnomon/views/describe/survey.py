@@ -99,12 +99,12 @@ def _mean(row: SurveyRow) -> b.Cell:
 
 def _shares(rows: Sequence[SurveyRow]) -> b.Chart:
     names = tuple(row.event for row in rows)
-    return b.Chart(
+    return b.Chart.of(
         "Estimated share of the program's time, from typical costs per event: a "
         "ranking, not a measurement.",
         b.Axis("estimated share of time", "%", zero=True),
         b.Axis("", names=names),
-        (b.Layer(b.Kind.BARS, tuple(row.share for row in rows), names),),
+        b.Layer(b.Kind.BARS, tuple(row.share for row in rows), names),
     )
 
 
@@ -117,10 +117,10 @@ def _durations(result: SurveyResult) -> b.Chart:
     for origin, points in held.items():
         numbers, times = zip(*points, strict=True)
         layers.append(b.Layer(b.Kind.DOTS, numbers, times, origin if len(held) > 1 else ""))
-    return b.Chart(
+    return b.Chart.of(
         "Duration of each run, in order; a slope means that the "
         "machine changed while the survey ran.",
         b.Axis("run, in order"),
         b.Axis("duration", "ns", zero=True),
-        tuple(layers),
+        *layers,
     )
