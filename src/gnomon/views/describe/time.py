@@ -58,16 +58,16 @@ def describe(result: TimeResult) -> Iterator[b.Block]:
     if result.healthy:
         yield b.Text(f"Looked at and well: {', '.join(result.healthy)}.")
     yield b.Facts(tuple(_facts(result)))
-    yield b.Table.of(result.account, _rows(), most=_MOST, name="account")
+    yield b.Table.of(result.account, *_rows(), most=_MOST, name="account")
     if result.threads:
         yield b.Section("Threads")
-        yield b.Table.of(result.threads, _threads(), most=_MOST, name="threads")
+        yield b.Table.of(result.threads, *_threads(), most=_MOST, name="threads")
     if result.locks:
         yield b.Section("Locks")
-        yield b.Table.of(result.locks, _locks(), most=_MOST, name="locks")
+        yield b.Table.of(result.locks, *_locks(), most=_MOST, name="locks")
     if result.functions:
         yield b.Section("Functions")
-        yield b.Table.of(result.functions, _functions(), most=_MOST, name="functions")
+        yield b.Table.of(result.functions, *_functions(), most=_MOST, name="functions")
     yield b.Fold(_trust_line(result), (b.Facts(tuple(_trust(result))), *_unseen(result)))
 
 
