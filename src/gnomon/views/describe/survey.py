@@ -55,7 +55,9 @@ def _title(result: SurveyResult) -> str:
     if batches > 1 and origin.repeat:
         runs += f" ({batches} batches × {origin.repeat})"
     events = sum(result.origins.values())
-    return f"{' '.join(origin.command) or 'a recording'}: {events} events in {runs}"
+    return (
+        f"{' '.join(origin.command) or origin.target or 'a recording'}: {events} events in {runs}"
+    )
 
 
 def _lines(result: SurveyResult) -> Iterator[str]:
