@@ -14,8 +14,6 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
-from gnomon.result import Quantity
-
 Value = float | int | str | None
 Get = Callable[[Any], Any] | str
 """How to get a value from an item: by a function, or the name of an attribute (dots allowed)."""
@@ -161,9 +159,7 @@ def _getter(get: Get) -> Callable[[Any], Any]:
     return attrgetter(re.sub(r"[ -]", "_", get)) if isinstance(get, str) else get
 
 
-def _cell(value: Cell | Quantity | Value, unit: str) -> Cell:
-    if isinstance(value, Quantity):
-        return Cell.of(value, unit)
+def _cell(value: Cell | Value, unit: str) -> Cell:
     if isinstance(value, Cell):
         return replace(value, unit=value.unit or unit) if unit else value
     return Cell(value, unit)
