@@ -50,7 +50,7 @@ def test_two_parameters_make_a_grid(gnomon: Run) -> None:
     results = done.json["results"]
     assert results["parameters"] == ["n", "m"]
     assert len(results["points"]) == 9
-    assert any("one run a point" in text for text in done.json["warnings"])
+    assert any("one run per point" in text for text in done.json["warnings"])
 
 
 def test_a_value_at_which_the_command_fails_is_reported_and_the_others_kept(gnomon: Run) -> None:

@@ -149,8 +149,8 @@ class SaturationFit:
         """What the data cannot tell, nothing where they can."""
         if self.knee.high >= _STRAIGHT:
             return (
-                "the measurements fit a straight line as well: measure more threads to see where "
-                "it bends, and trust the law only as far as they go"
+                "a straight line fits as well: measure more threads to see where "
+                "it bends, and do not extrapolate the law"
             )
         if self.knee.value <= _SHARP:
             return "one thread has all of the core: any smaller knee says the same"

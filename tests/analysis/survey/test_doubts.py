@@ -89,8 +89,9 @@ def test_false_alarms_are_rare() -> None:
 
 
 def test_exit_statuses_that_differ_are_told() -> None:
-    assert "does not always end alike: 9 times with status 0, 9 times with status 3" in _texts(
-        _steady(), statuses=(0, 3)
+    assert (
+        "exit status varies between runs: 9 times with status 0, 9 times with status 3"
+        in _texts(_steady(), statuses=(0, 3))
     )
     assert "ended with status 3 in every run" in _texts(_steady(), statuses=(3,))
 

@@ -236,7 +236,7 @@ def _refuse(why: str, anyway: bool) -> str:
         raise UsageError(
             f"{why}: their counts are not comparable; --anyway compares them regardless."
         )
-    return f"{why}: such counts do not mean the same"
+    return f"{why}: their counts are not comparable"
 
 
 def _apart(a: RunTable, b: RunTable) -> Iterator[str]:
@@ -252,8 +252,8 @@ def _apart(a: RunTable, b: RunTable) -> Iterator[str]:
         return
     if times[0][-1] < times[1][0] or times[1][-1] < times[0][0]:
         yield (
-            "one was measured after the other, so that a drift of the machine looks like a change:"
-            " `gnomon compare -- CMD_A -- CMD_B` runs them in turn"
+            "A and B were measured one after the other, so a drift of the machine looks like a "
+            "change: `gnomon compare -- CMD_A -- CMD_B` runs them in turn"
         )
 
 
@@ -262,9 +262,7 @@ def _few(rows: Sequence[EventComparison]) -> Iterator[str]:
     untested = [row for row in rows if row.verdict is Verdict.UNTESTED]
     if untested:
         which = "no event" if len(untested) == len(rows) else f"{len(untested)} events not"
-        yield (
-            f"too few runs: with one run a side {which} can be tested; five or more each will do"
-        )
+        yield (f"too few runs: with one run per side {which} can be tested; use five or more each")
     suspected = [row for row in rows if row.verdict is Verdict.SUSPECTED]
     if not suspected:
         return

@@ -373,7 +373,7 @@ def watch_probe(
 
     def shown(so_far: Measured) -> LatencyResult:
         if viewer.lost:
-            so_far.warnings.append("the probe is lost: it is looked for again")
+            so_far.warnings.append("the connection to the probe was lost: reconnecting")
         return _result(viewer, so_far, references)
 
     watcher = Watcher(shown, on_result)

@@ -237,7 +237,7 @@ def count_sweeps(
             measured.warnings.append(f"it stopped early: {turned.failure}")
         measured.warnings += turned.warnings
     if skipped:
-        measured.warnings.append(f"{skipped} slices had no counter and are left out")
+        measured.warnings.append(f"{skipped} slices had no counter and were discarded")
     if output is not None:
         output.add_run(measured.run)
     return measured

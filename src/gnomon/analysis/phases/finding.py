@@ -362,7 +362,7 @@ def _doubts(status: int, seconds: float | None, late: bool) -> Iterator[str]:
     if late and seconds is not None:
         yield (
             f"the command was stopped after {format_duration(round(seconds * 1e9))}: "
-            "these are the phases of what it had done; allow more time with --timeout"
+            "these are the phases up to then; allow more time with --timeout"
         )
     elif status:
-        yield f"the command ended with status {status}: see whether it did its work"
+        yield f"the command ended with status {status}: check that it did its work"

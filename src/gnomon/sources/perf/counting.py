@@ -376,7 +376,7 @@ class PerfCounting(Closing):
                 self.stop()
             if ticker.missed:
                 self.warnings.append(
-                    f"{ticker.missed} of the interval's ticks came too late and were left out"
+                    f"{ticker.missed} of the interval's ticks came too late and were dropped"
                 )
 
     def _make_ticker(self, interval: int) -> _native.Ticker:

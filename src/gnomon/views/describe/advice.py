@@ -8,12 +8,13 @@ from operator import itemgetter
 from gnomon import units
 from gnomon.analysis.locality.result import Advice, Proposal
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 
 def describe(result: Advice) -> Iterator[b.Block]:
     """Yield what there is to see of advice, from the result alone."""
-    counts = {name: getattr(result, f"{name}s") for name in ("thread", "node", "object", "run")}
-    about = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items())
+    names = ("thread", "node", "object", "run")
+    about = ", ".join(counted(getattr(result, f"{name}s"), name) for name in names)
     least = units.brief(result.margin, "%")
     yield b.Headline(f"{result.program} on {result.machine}: {about}")
     if result.proposals:
@@ -68,27 +69,19 @@ def _bars(result: Advice) -> b.Chart:
     bars = [("unchanged", "unchanged", result.before_ns)]
     if result.proposals:
         bars.append(("proposed", "all proposals", result.after_ns))
-    groups = {
-        "proposed": result.proposals,
-        "other way": result.alternatives,
-        "not proposed": result.dropped,
-    }
-    tried = [(word, each) for word, group in groups.items() for each in group]
+    words = ("proposed", "alternative", "rejected")
+    groups = zip(words, (result.proposals, result.alternatives, result.dropped), strict=True)
+    tried = [(word, each) for word, group in groups for each in group]
     for number, (word, each) in enumerate(tried, 1):  # names of objects may be alike
         bars.append((word, f"{number}. {each.action}: {each.thing.title}", each.time_ns))
+    by_word = {word: [row for row in bars if row[0] == word] for word, _, _ in bars}
     return b.Chart.of(
         "The simulated time of the program with each change by itself, and with all proposals.",
         b.Axis("simulated time", "ns", zero=True),
         b.Axis("change", names=tuple(name for _, name, _ in bars)),
         *(
-            b.Layer(
-                b.Kind.BARS,
-                tuple(time for kind, _, time in bars if kind == word),
-                tuple(name for kind, name, _ in bars if kind == word),
-                word,
-                stack="time",
-            )
-            for word in dict.fromkeys(word for word, _, _ in bars)
+            b.Layer.of(b.Kind.BARS, rows, itemgetter(2), itemgetter(1), word, stack="time")
+            for word, rows in by_word.items()
         ),
     )
 

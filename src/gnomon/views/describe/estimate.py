@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gnomon import units
 from gnomon.analysis.estimate.result import Course, EventState, MetricState, Now, State, ValueNow
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _CHARTS = 12
 _INTERVAL = "90 % interval"
@@ -18,7 +19,7 @@ def describe(result: State) -> Iterator[b.Block]:
     origin, sets = result.provenance, len(result.readings.layout.sets)
     yield b.Headline(
         f"{' '.join(origin.command) or origin.target or 'a run'}: {len(result.names)} "
-        f"event{'s' * (len(result.names) != 1)} in {sets} set{'s' * (sets != 1)}",
+        f"event{'s' * (len(result.names) != 1)} in {counted(sets, 'set')}",
         tuple(_lines(result)),
     )
     columns: tuple[b.Column, ...] = (
@@ -55,7 +56,7 @@ def _lines(result: State) -> Iterator[str]:
     span = units.brief(result.seconds * 1e9, "ns") + " of simulated time" * origin.simulated
     way = "from the whole run" if result.smoothed else "online"
     yield (
-        f"{ticks} tick{'s' * (ticks != 1)}{length} over {span}; unread ticks estimated {way} "
+        f"{counted(ticks, 'tick')}{length} over {span}; unread ticks estimated {way} "
         f"(model: {origin.model})"
     )
     if result.readings.layout.fixed:

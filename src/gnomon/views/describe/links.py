@@ -11,6 +11,7 @@ from gnomon import units
 from gnomon.analysis.links.result import Basis, LinkFacts, LinksResult, NodeFacts, SlitLoss
 from gnomon.result import Simulated
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _MOST_NODES = 16  # whose matrices stand unfolded
 _MOST_APART = 6  # sentences that stand unfolded
@@ -26,7 +27,7 @@ def describe(result: LinksResult) -> Iterator[b.Block]:
     """Yield what there is to see of nodes and links, from the result alone."""
     count = len(result.nodes)
     name = f", {result.topology}" if result.topology and count > 2 else ""
-    yield b.Headline(f"{result.machine}: {count} node{'s' * (count != 1)}{name}")
+    yield b.Headline(f"{result.machine}: {counted(count, 'node')}{name}")
     if count > 1:
         yield from _apart(result)
     if result.nodes:

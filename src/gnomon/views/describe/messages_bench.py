@@ -18,6 +18,7 @@ from gnomon.analysis.messages.result import (
 )
 from gnomon.result import Quantity
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _MEANINGS = {
     Regime.IDLE: "two cores; a waiting core halts",
@@ -69,8 +70,7 @@ def _title(bench: Bench) -> str:
 def _lines(bench: Bench) -> Iterator[str]:
     names, regimes = len({row.mechanism for row in bench.rows}), len(bench.regimes)
     yield (
-        f"{bench.samples:,} timings: {names} mechanism{'s' * (names != 1)}, "
-        f"{regimes} regime{'s' * (regimes != 1)}"
+        f"{bench.samples:,} timings: {counted(names, 'mechanism')}, {counted(regimes, 'regime')}"
     )
     if bench.null_call is not None:
         time = bench.null_call.p50
@@ -104,7 +104,7 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
     cpus = f"CPU {left}" if left == right else f"CPUs {left} and {right}"
     yield b.Section(f"{regime} ({cpus}): {_MEANINGS[regime]}")
     counts = [row.counts_per_message.items() for row in rows]
-    counted = dict.fromkeys(event for each in counts for event, n in each if n is not None)
+    events = dict.fromkeys(event for each in counts for event, n in each if n is not None)
     yield b.Table.of(
         rows,
         b.Column("mechanism"),
@@ -116,7 +116,7 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
         b.Column("send", lambda row: _call(row.sends), drop=3),
         b.Column("receive", lambda row: _call(row.receives), drop=3),
         b.Column("gap", lambda row: _call(row.gaps), drop=4),
-        *map(_per_message, counted),
+        *map(_per_message, events),
         name=f"{regime}",
     )
     drawn = rows[:_DRAWN]

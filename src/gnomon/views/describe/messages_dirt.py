@@ -8,6 +8,7 @@ from gnomon import units
 from gnomon.analysis.messages.raytracer.result import DirtResult, DirtRun, Sweep
 from gnomon.result import Quantity
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _PARTS = {
     "renderer": "rendering a tile",
@@ -54,9 +55,9 @@ def describe(result: DirtResult) -> Iterator[b.Block]:
 def _one(run: DirtRun) -> str:
     s = run.settings
     return (
-        f"{s.frames} picture{'s' * (s.frames != 1)} of {s.image}x{s.image} in "
+        f"{counted(s.frames, 'picture')} of {s.image}x{s.image} in "
         f"{_seconds(run.seconds)}: {s.volume}^3 voxels in bricks of {s.brick}^3, {s.nodes} "
-        f"node{'s' * (s.nodes != 1)} with {s.renderers} renderer{'s' * (s.renderers != 1)} each"
+        f"node{'s' * (s.nodes != 1)} with {counted(s.renderers, 'renderer')} each"
     )
 
 

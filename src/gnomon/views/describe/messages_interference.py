@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gnomon import units
 from gnomon.analysis.messages.result import Beside, Interference, Pays, by_reason
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _DRAWN = 24  # ways that can be told apart in a chart
 _WITHIN = "95 % interval"
@@ -17,7 +18,7 @@ def describe(result: Interference) -> Iterator[b.Block]:
     """Yield what there is to see of compute beside communicators."""
     sentence, threads = result.recommendation, len(result.compute)
     where = (
-        f"{threads} computing thread{'s' * (threads != 1)} on CPU "
+        f"{counted(threads, 'computing thread')} on CPU "
         f"{','.join(map(str, sorted(set(result.compute))))}; the communicator on CPU "
         f"{result.communicator}, {result.shares}; the client on CPU {result.client}; "
         f"{result.rounds} rounds"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gnomon import units
 from gnomon.messaging.result import Application, Predicted, Prediction
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _GAIN = "times as fast at user level"
 _DRAWN = 24  # mechanisms that can be told apart in a chart
@@ -60,7 +61,7 @@ def _name(row: Predicted, result: Prediction) -> str:
 def _about(what: Application) -> str:
     compute, handler = (units.brief(part.value, "ns") for part in (what.compute, what.handler))
     return (
-        f"{what.name}: {what.threads} thread{'s' * (what.threads != 1)} with {compute} of compute "
+        f"{what.name}: {counted(what.threads, 'thread')} with {compute} of compute "
         f"and {handler} of a handler per message, {what.request:,} B there and {what.response:,} B "
         f"back, received by {'a communicator' if what.communicator else 'each thread for itself'}"
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gnomon import units
 from gnomon.analysis.survey.result import SurveyResult, SurveyRow
 from gnomon.views import blocks as b
-from gnomon.views.shared import counted, some
+from gnomon.views.shared import bars, counted, some
 
 _FOLDS = {
     "zero": "zero",
@@ -19,6 +19,10 @@ _FOLDS = {
 _SHOWN = 24
 _BARS = 15
 _NAMED = 4
+_SHARES = (
+    "Estimated share of the program's time, from typical costs per event: a ranking, not a "
+    "measurement."
+)
 
 
 def describe(result: SurveyResult) -> Iterator[b.Block]:
@@ -43,7 +47,8 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
             yield b.Fold(f"{len(rows)} {title}: {names}", (table,))
     if costly:
         yield b.Text("share: estimated from typical costs, for ranking; not measured")
-        yield _shares(costly[:_BARS])
+        axis = b.Axis("estimated share of time", "%", zero=True)
+        yield bars(_SHARES, axis, [(row.event, row.share) for row in costly[:_BARS]])
     if len(result.runs) > 2:
         yield b.Section("Run-to-run variation")
         yield _durations(result)
@@ -97,17 +102,6 @@ def _columns(result: SurveyResult) -> tuple[b.Column | None, ...]:
 def _mean(row: SurveyRow) -> b.Cell:
     low, high = row.interval or (None, None)
     return b.Cell(row.mean, row.unit, low, high, str(row.status), hint="; ".join(row.caveats))
-
-
-def _shares(rows: Sequence[SurveyRow]) -> b.Chart:
-    names = tuple(row.event for row in rows)
-    return b.Chart.of(
-        "Estimated share of the program's time, from typical costs per event: a "
-        "ranking, not a measurement.",
-        b.Axis("estimated share of time", "%", zero=True),
-        b.Axis("", names=names),
-        b.Layer(b.Kind.BARS, tuple(row.share for row in rows), names),
-    )
 
 
 def _durations(result: SurveyResult) -> b.Chart:

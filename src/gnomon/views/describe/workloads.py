@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 if TYPE_CHECKING:
     from gnomon.machines.workloads.definition import Parameter, WorkloadDescription, WorkloadsResult
@@ -24,7 +25,7 @@ def describe(result: WorkloadsResult) -> Iterator[b.Block]:
         return
     number = len(result.rows)
     more = "`gnomon sim show workload:NAME` shows one"
-    yield b.Headline(f"{number} workload{'s' * (number != 1)}; {more}")
+    yield b.Headline(f"{counted(number, 'workload')}; {more}")
     columns = (
         b.Column("workload", "name"),
         b.Column("title", flex=True),
