@@ -100,12 +100,6 @@ def format_bytes(size: int) -> str:
     return f"{size} B"
 
 
-def format_rate(rate: float) -> str:
-    """Return bytes a second with a decimal unit that fits."""
-    number, _, prefix = format_si(rate).partition(" ")
-    return f"{number} {prefix}B/s"
-
-
 # ---- numbers as text ------------------------------------------------------------------------
 
 Within = tuple[float, float] | None
@@ -322,10 +316,11 @@ def _powers(low: float, high: float, base: int, most: int) -> list[float]:
     every = max(1, -(-(last - first + 1) // most))
     found = [float(base) ** power for power in range(first, last + 1) if power % every == 0]
     inside = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-    if len(inside) >= 2 or base == 2:
+    if base == 2 or 3 * len(inside) > most + 6:
         return inside
-    finer = [m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5)]
-    return [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    finer = [float(f"{m}e{power}") for power in range(first - 1, last + 1) for m in (1, 2, 5)]
+    finer = [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return finer if len(inside) < 2 or len(inside) < len(finer) <= most + 2 else inside
 
 
 def _count(value: float, within: Within, digits: int) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeGuard
 
 Value = float | int | str | None
 
@@ -33,6 +33,11 @@ COUNTED = ("", "counted")
 def missing(value: Value) -> bool:
     """Whether there is no value: none, or not a number."""
     return value is None or value != value  # noqa: PLR0124
+
+
+def numeric(value: Value) -> TypeGuard[float]:
+    """Whether it is a number, which may be infinite."""
+    return isinstance(value, (int, float)) and not missing(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,7 @@ class Cell:
     def number(self) -> float | None:
         """Its value where that is a finite number."""
         value = self.value
-        if isinstance(value, str) or value is None or not math.isfinite(value):
-            return None
-        return value
+        return value if numeric(value) and math.isfinite(value) else None
 
     @property
     def estimated(self) -> bool:
