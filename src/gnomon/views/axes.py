@@ -67,7 +67,7 @@ class Scale:
         """Return places from 0 to 1 with what is written there; names are not among them."""
         if self.names:
             return []
-        values = units.ticks(self.low, self.high, self.unit, log=self.log, most=most)
+        values = units.ticks(self.low, self.high, self.unit, log=self.log, most=most, fill=True)
         return [
             (place, units.tick(value, self.unit, log=self.log))
             for value in values
