@@ -7,12 +7,16 @@ screen, pixels or colours. They are made anew for each showing and are not store
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 Value = float | int | str | None
+Get = Callable[[Any], Any] | str
+"""How to get a value from an item: by a function, or the name of an attribute (dots allowed)."""
 
 
 class Tone(StrEnum):
@@ -88,7 +92,7 @@ class Column:
     """
 
     heading: str
-    get: Callable[[Any], Cell | Value] | None = None
+    get: Get = ""  # or an attribute; "": named as the heading
     unit: str = ""
     drop: int = 0
     flex: bool = False
@@ -118,18 +122,15 @@ class Table:
     def of(
         cls,
         items: Iterable[Any],
-        columns: Iterable[Column | None],
-        *,
+        *columns: Column | None,
         tone: Callable[[Any], Tone] | None = None,
         **options: Any,
     ) -> Table:
         """Return a table with one row per item; a column of None is left out."""
         items = list(items)
         kept = tuple(column for column in columns if column is not None)
-        rows = tuple(
-            tuple(_cell(column.get(each), column.unit) for column in kept if column.get)
-            for each in items
-        )
+        getters = [(_getter(column.get or column.heading), column.unit) for column in kept]
+        rows = tuple(tuple(_cell(get(each), unit) for get, unit in getters) for each in items)
         tones = tuple(map(tone, items)) if tone else ()
         return cls(kept, rows, tones=tones, **options)
 
@@ -151,6 +152,11 @@ class Table:
             for name, row in zip(down or names, cells, strict=True)
         )
         return cls(columns, rows, heat=True, **options)
+
+
+def _getter(get: Get) -> Callable[[Any], Any]:
+    """Return what gets a value from an item: a function, or the attribute that is named."""
+    return attrgetter(re.sub(r"[ -]", "_", get)) if isinstance(get, str) else get
 
 
 def _cell(value: Cell | Value, unit: str) -> Cell:
@@ -238,6 +244,18 @@ class Layer:
     stack: str = ""
     base: float = 0.0  # where bars begin
     reported: bool = False  # published rather than found: hollow or dotted
+
+    @classmethod
+    def of(
+        cls, kind: Kind, items: Iterable[Any], x: Get, y: Get, name: str = "", **more: Any
+    ) -> Layer:
+        """Return a layer with a point per item; `low`, `high`, `texts` are got from items too."""
+        items = list(items)
+        got = {key: more.pop(key) for key in ("low", "high", "texts", "tones") if key in more}
+        x_values, y_values, *rest = (
+            tuple(map(_getter(get), items)) for get in (x, y, *got.values())
+        )
+        return cls(kind, x_values, y_values, name, **dict(zip(got, rest, strict=True)), **more)
 
 
 @dataclass(frozen=True, slots=True)
