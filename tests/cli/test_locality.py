@@ -30,7 +30,7 @@ def test_tables_show_regions_pages_and_nodes(gnomon: Run) -> None:
     shown = gnomon("locality", "--top", "3", *FFT)
     assert shown.code == 0
     assert shown.out.startswith("SIMULATED workload:fft size=1024 on smile-4")
-    for text in ("each region", "Shown: 3 of 9", "accesses memory of which node", "ring buffer"):
+    for text in ("each region", "Shown: 3 of 9", "Accesses from each node", "ring buffer"):
         assert text in shown.out
     assert "all 9 pages" in shown.out
     assert shown.out.count("0x10000") < 40
@@ -98,7 +98,7 @@ def test_a_ring_that_overruns_is_a_warning(gnomon: Run) -> None:
         (("--on", "no-machine", "--", "workload:fft"), "no-machine"),
         (("nowhere.gnomon",), "nowhere"),
         (("nowhere.gnomon", "--counters", "4"), "for a program"),
-        (("--top", "-1", *FFT), "0 or more"),
+        (("--top", "-1", *FFT), "at least 0"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(

@@ -78,7 +78,7 @@ def test_a_command_that_fails_everywhere_is_an_error(gnomon: Run) -> None:
         (("--param", "n", "--", "true"), "is not a parameter"),
         (("--param", "n=1,2,3", "--", "true"), "does not use parameter n"),
         (("--param", "n=1,2,3", "--", "echo", "{n}", "{k}"), "{k} in the command"),
-        (("--param", "n=5", "--", "echo", "{n}"), "1 value, which"),
+        (("--param", "n=5", "--", "echo", "{n}"), "1 value, too few"),
         (("--param", "n=1,2,2", "--", "echo", "{n}"), "occurs twice"),
         (("--param", "n=1,x,2", "--", "echo", "{n}"), "not a number"),
         (("--param", "n=1,2,3", "--param", "n=4,5,6", "--", "echo", "{n}"), "given twice"),

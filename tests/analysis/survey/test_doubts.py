@@ -128,5 +128,5 @@ def test_a_program_that_is_over_at_once_counts_its_own_start() -> None:
 
 
 def test_one_run_says_nothing_about_spread() -> None:
-    assert "cannot be told" in _texts(_steady(2), repeat=1)
-    assert "cannot be told" not in _texts(_steady(2), repeat=2)
+    assert "are unknown" in _texts(_steady(2), repeat=1)
+    assert "are unknown" not in _texts(_steady(2), repeat=2)
