@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
-from gnomon.recording.files import check_new
 
 if TYPE_CHECKING:
     from gnomon.result import Result
@@ -33,6 +32,8 @@ def check(options: argparse.Namespace) -> None:
     if options.json and options.csv:
         raise UsageError("--json and --csv are two forms of the same output: choose one.")
     if options.html is not None:
+        from gnomon.recording.files import check_new
+
         force = getattr(options, "force", False) or getattr(options, "overwrite", False)
         check_new(Path(options.html), "the page", force=bool(force))
 

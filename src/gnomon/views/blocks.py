@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 Value = float | int | str | None
 Get = Callable[[Any], Any] | str
@@ -39,8 +39,12 @@ def missing(value: Value) -> bool:
     return value is None or value != value  # noqa: PLR0124
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+def numeric(value: Value) -> TypeGuard[float]:
+    """Whether it is a number, which may be infinite."""
+    return isinstance(value, (int, float)) and not missing(value)
+
+
+class Cell(NamedTuple):
     """A value with its unit and how sure it is. A `course` is drawn as a line of little bars.
 
     `status` is empty for what was counted; a value that is missing has one that says why.
@@ -71,9 +75,7 @@ class Cell:
     def number(self) -> float | None:
         """Its value where that is a finite number."""
         value = self.value
-        if isinstance(value, str) or value is None or not math.isfinite(value):
-            return None
-        return value
+        return value if numeric(value) and math.isfinite(value) else None
 
     @property
     def estimated(self) -> bool:
@@ -81,8 +83,7 @@ class Cell:
         return self.status not in COUNTED
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column: how to get its cells, and what to do with it where there is little room.
 
     `drop` says which columns go first on a narrow screen: the highest; 0 never goes, and from 5
@@ -102,8 +103,7 @@ class Column:
     digits: int = 0  # of a number without an interval; 0: as its unit has it
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of cells. `most` rows are for a screen, the rest for --all, pages and files.
 
     `heat` shades cells by their value: a matrix. `chosen` is the row of a cursor.
@@ -161,27 +161,24 @@ def _getter(get: Get) -> Callable[[Any], Any]:
 
 def _cell(value: Cell | Value, unit: str) -> Cell:
     if isinstance(value, Cell):
-        return replace(value, unit=value.unit or unit) if unit else value
+        return value._replace(unit=value.unit or unit) if unit else value
     return Cell(value, unit)
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(NamedTuple):
     """What was done, to what: the first line. That it is simulated is added by `show`."""
 
     title: str
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The heading of what follows."""
 
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What a reader should conclude, in a sentence, and what to do; its figures stand below."""
 
     text: str
@@ -189,24 +186,21 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Prose."""
 
     text: str
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Names with values."""
 
     rows: tuple[tuple[str, Cell | Value], ...]
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(NamedTuple):
     """What most readers do not need: a line on a screen, closed on a page, open with --all."""
 
     brief: str
@@ -227,8 +221,7 @@ class Kind(StrEnum):
     HEAT = "heat"  # `shades` from 0 to 1 at x, y
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One series of a chart; x or y are names where the axis has names."""
 
     kind: Kind
@@ -258,8 +251,7 @@ class Layer:
         return cls(kind, x_values, y_values, name, **dict(zip(got, rest, strict=True)), **more)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """What an axis shows. With `names` it has a place for each of them."""
 
     label: str
@@ -271,8 +263,7 @@ class Axis:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A value worth a line across the chart; marks of one label are named once, in the legend."""
 
     at: float
@@ -281,8 +272,7 @@ class Mark:
     reported: bool = False  # rather than found: dotted
 
 
-@dataclass(frozen=True, slots=True)
-class Zone:
+class Zone(NamedTuple):
     """A stretch of x with a name: a phase, a level."""
 
     start: float
@@ -290,8 +280,7 @@ class Zone:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """Layers over two axes. Unless it is `alone`, a screen leaves it out: a table has its numbers.
 
     `key` says what tones mean: a caption names no colour and no dash, as not all media have them.
@@ -307,16 +296,14 @@ class Chart:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A box of a graph: its name, and facts with or without a word."""
 
     name: str
     facts: tuple[str | tuple[str, Cell], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A link of two nodes; `loads` from 0 to 1 are of both directions, a to b first."""
 
     a: int
@@ -325,8 +312,7 @@ class Edge:
     loads: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """Boxes and the links between them; what all links share is said once."""
 
     nodes: tuple[Node, ...]
@@ -335,8 +321,7 @@ class Graph:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of a whole; its finer causes sum to it. `letter` stands for it without colour.
 
     `tone` is the name of a state (user, system, disk, lock, ...) whose colour is the same
@@ -377,8 +362,7 @@ def _check_sum(name: str, whole: float, parts: tuple[Part, ...], tolerance: floa
         _check_sum(part.name, part.value, part.parts, tolerance)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """The way out: an SVG for pages, lines for screens. `reason` says why no block would do."""
 
     caption: str

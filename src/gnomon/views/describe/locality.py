@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
@@ -93,8 +92,8 @@ def _first(table: b.Table, most: int) -> Iterator[b.Block]:
     elif table.rows:
         if most:
             caption = f"{table.caption} These are {most} of {len(table.rows):,}."
-            yield replace(
-                table, rows=table.rows[:most], caption=caption, name=f"first {table.name}"
+            yield table._replace(
+                rows=table.rows[:most], caption=caption, name=f"first {table.name}"
             )
         yield b.Fold(f"all {len(table.rows):,} {table.name}", (table,))
 
