@@ -22,6 +22,7 @@ NB_MODULE(_native, m) {
         });
     bind_program(m);
     bind_perf(m);
+    bind_fabric(m);
     bind_frames(m);
     bind_account(m);
     bind_regions(m);
