@@ -37,7 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     options.add(parser, "interval", interval="longest turn of an event set with --one-run (20ms)")
     options.add(parser, "target", duration="length of a run (1s with -p, -a or -C)")
-    options.add(parser, "timeout", "warmup", "seed", seed="seed of the order of runs (1)")
+    options.add(
+        parser, "timeout", "warmup", "show_output", "seed", seed="seed of the run order (1)"
+    )
     text = "continue an interrupted survey, that of REC without a command; never start one"
     parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
     options.add(parser, "overwrite", "looks")
