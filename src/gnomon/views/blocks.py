@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
@@ -198,6 +198,11 @@ class Facts(NamedTuple):
 
     rows: tuple[tuple[str, Cell | Value], ...]
     caption: str = ""
+
+    @property
+    def cells(self) -> Iterator[tuple[str, Cell]]:
+        """The rows, with every value as a cell."""
+        return ((name, v if isinstance(v, Cell) else Cell(v)) for name, v in self.rows)
 
 
 class Fold(NamedTuple):
