@@ -300,6 +300,11 @@ class Chart(NamedTuple):
     key: tuple[tuple[Tone, str], ...] = ()
     alone: bool = False
 
+    @classmethod
+    def of(cls, caption: str, x: Axis, y: Axis, *layers: Layer, **options: Any) -> Chart:
+        """Return a chart of these layers."""
+        return cls(caption, x, y, layers, **options)
+
 
 class Node(NamedTuple):
     """A box of a graph: its name, and facts with or without a word."""
