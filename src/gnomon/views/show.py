@@ -86,6 +86,8 @@ def show(
     """Write a result to a terminal or into a pipe, and its warnings to standard error.
 
     `everything` unfolds what is folded, and shows all rows and all charts.
+
+    >>> gn.show(gn.sim.list("workloads"), open("workloads.txt", "w"))
     """
     from gnomon.views.terminal import screen_of
 
