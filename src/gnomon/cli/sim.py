@@ -1,9 +1,11 @@
-"""List and show simulated machines and what can run on them; compile programs for them.
+"""List and show simulated machines, fabrics and what can run on them; compile programs.
 
   list [machines]    all machines that come with gnomon
   list workloads     what can run on them
+  list fabrics       simulated interconnects, for --on fabric:NAME
   show NAME          a machine, or a .toml file of your own, in full
   show workload:NAME a workload with its parameters
+  show fabric:NAME   an interconnect, or its .toml file, and what loads it
   compile ARGS       compile and link a program so that its memory references can be traced
 
 What comes after compile is gcc's: its options, -c and linking in separate calls. Only --compiler,
@@ -17,6 +19,7 @@ examples:
   gnomon sim show my-machine.toml --json
   gnomon sim list workloads
   gnomon sim show workload:triad
+  gnomon sim show fabric:torus-12x8
   gnomon sim compile -O2 -fopenmp prog.c -o prog
   gnomon sim compile --compiler g++-12 -O2 prog.cpp -o prog
   make CC="gnomon sim compile" CXX="gnomon sim compile --cxx"
@@ -80,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     notes = []
     if options.svg is not None:
         if not isinstance(found, sim.MachineResult):
-            raise UsageError("--svg draws a machine, and a workload is none.")
+            raise UsageError("--svg draws a machine, and this is none.")
         _draw(found.machine, options.svg, force=options.overwrite)
         notes = [f"drawn in {options.svg}"]
     present.present("sim", options, found, *notes)

@@ -1,7 +1,8 @@
 """All sources by the words that choose them; the only place that knows which there are.
 
 One word means the same on the command line (`--on`) and in Python (`on=`): `host`, `valgrind`, the
-name of a machine or its .toml file, `cluster:NAME`, `probe:HOST:PORT`, and the names of plugins.
+name of a machine or its .toml file, `cluster:NAME`, `fabric:NAME`, `probe:HOST:PORT`, and the names
+of plugins.
 A plugin is an entry point of the group `gnomon.sources`: it has the name of its source and refers
 to a `gnomon.sources.base.Registered`.
 """
@@ -31,7 +32,7 @@ On = str | Source | Sequence[str | Source] | None
 
 DEFAULT = "host"
 _GROUP = "gnomon.sources"
-_BUILT_IN = ("perf", "valgrind", "machine", "cluster", "remote")
+_BUILT_IN = ("perf", "valgrind", "machine", "cluster", "fabric", "remote")
 
 
 def source(
