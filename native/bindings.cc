@@ -28,6 +28,7 @@ NB_MODULE(_native, m) {
     bind_regions(m);
     bind_machine_programs(m);
     bind_trace(m);
+    bind_traces(m);
     bind_machine(m);
     bind_engine(m);
     bind_kalman(m);

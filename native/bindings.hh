@@ -23,4 +23,5 @@ void bind_regions(nanobind::module_& m);
 void bind_segments(nanobind::module_& m);
 void bind_stress(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
+void bind_traces(nanobind::module_& m);
 void bind_workloads(nanobind::module_& m);
