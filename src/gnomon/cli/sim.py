@@ -1,14 +1,14 @@
 """List and show simulated machines, fabrics and what can run on them; compile programs.
 
-  list [machines]    all machines that come with gnomon
-  list workloads     what can run on them
-  list fabrics       simulated interconnects, for --on fabric:NAME
-  show NAME          a machine, or a .toml file of your own, in full
-  show workload:NAME a workload with its parameters
-  show fabric:NAME   an interconnect, or its .toml file, and what loads it
+  list [machines]    list the built-in machines
+  list workloads     list the built-in workloads
+  list fabrics       list the built-in interconnects, for --on fabric:NAME
+  show NAME          describe a machine, built-in or from a .toml file
+  show workload:NAME describe a workload and its parameters
+  show fabric:NAME   describe an interconnect, built-in or from a .toml file, and its loads
   compile ARGS       compile and link a program so that its memory references can be traced
 
-What comes after compile is gcc's: its options, -c and linking in separate calls. Only --compiler,
+Arguments after compile are passed to gcc; compiling and linking may be separate calls. --compiler,
 --cxx and --json, which come first, are gnomon's own. A file whose name ends in .cc, .cpp, .cxx or
 .C is compiled and linked as C++.
 
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     notes = []
     if options.svg is not None:
         if not isinstance(found, sim.MachineResult):
-            raise UsageError("--svg draws a machine, and this is none.")
+            raise UsageError("--svg draws machines only, not workloads or fabrics.")
         _draw(found.machine, options.svg, force=options.overwrite)
         notes = [f"drawn in {options.svg}"]
     present.present("sim", options, found, *notes)
