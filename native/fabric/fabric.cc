@@ -64,7 +64,9 @@ void Fabric::run(Time until, size_t most_rows) {
         begin_window(stop);
         for (uint32_t i = 0; i < controllers_.size(); ++i) {
             Controller& self = controllers_[i];
-            if (self.busy || self.has_echo || !self.in.empty() || self.next_sync < stop ||
+            const bool comes = !self.in.empty() && self.in.front().time < stop;
+            const bool ends = self.busy && self.end < stop;
+            if (comes || ends || self.has_echo || self.next_sync < stop ||
                 !self.lanes[request].fresh.empty() || !self.lanes[response].fresh.empty() ||
                 !self.lanes[request].retries.empty() || !self.lanes[response].retries.empty())
                 run_controller(i, stop);

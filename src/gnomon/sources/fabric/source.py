@@ -28,7 +28,7 @@ from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
-    from gnomon.fabric import Fabric
+    from gnomon.fabric import Columns, Fabric
     from gnomon.machines.pmu.programming import Programmed
 
 _PIECE = 20_000  # symbols between looks at the clock
@@ -39,8 +39,8 @@ _TRIAL = 20_000  # symbols, of trying events out
 class LoadRun(Run):
     """A fabric under a load; it ends when the load has ended and nothing is under way."""
 
-    def __init__(self, fabric: Fabric, traffic: Traffic, *, seed: int) -> None:
-        self._fabric, self._traffic, self._seed = fabric, traffic, seed
+    def __init__(self, fabric: Fabric, traffic: Traffic, *, seed: int, blink: bool = False) -> None:
+        self._fabric, self._traffic, self._seed, self._blink = fabric, traffic, seed, blink
         self._run: FabricRun | None = None
         self._counted: Counted | None = None
         self._feed: MachineFeed | None = None
@@ -57,7 +57,7 @@ class LoadRun(Run):
         if isinstance(load, MachineLoad):
             self._feed = MachineFeed(load, self._fabric.topology.hosts)
             load = Load("none")
-        self._run = FabricRun(self._fabric, load, seed=self._seed)
+        self._run = FabricRun(self._fabric, load, seed=self._seed, blink=self._blink)
         self._counted = Counted(self._run)
 
     def advance(self, until_ns: int | None = None, *, seconds: float | None = None) -> bool:
@@ -82,6 +82,11 @@ class LoadRun(Run):
             if monotonic() >= deadline:
                 break
         return False
+
+    def taken(self) -> Columns:
+        """Return the records since the last call."""
+        assert self._run is not None
+        return self._run.take()
 
     def refusal(self, programmed: Programmed) -> str:
         """Return why an event cannot be counted: all can."""
@@ -177,7 +182,16 @@ class FabricSource:
         counters = _Counters(self.pmu, self.seed)
         return MachineRotation(always, sets, self._run(target), counters, first=first)
 
-    def _run(self, target: Target) -> LoadRun:
+    def traffic(self, command: Command) -> Iterator[tuple[Columns, float]]:
+        """Run a load and yield what crosses the Blinks, with the time until which it has."""
+        with self._run(command, blink=True) as run:
+            run.begin()
+            ended = False
+            while not ended:
+                ended = run.advance(seconds=0.05)
+                yield run.taken(), float(run.now_ns)
+
+    def _run(self, target: Target, *, blink: bool = False) -> LoadRun:
         if not isinstance(target, Command):
             raise UsageError(
                 f"{self.fabric.name} is simulated and sends nothing by itself: give it a load, as "
@@ -190,9 +204,8 @@ class FabricSource:
                 f"'{target.argv[0]}' does not run on a simulated fabric: give it a load, as in "
                 f"{PREFIX}uniform duration=1ms."
             )
-        return LoadRun(
-            self.fabric, parse_traffic(target.argv, self.fabric, seed=self.seed), seed=self.seed
-        )
+        traffic = parse_traffic(target.argv, self.fabric, seed=self.seed)
+        return LoadRun(self.fabric, traffic, seed=self.seed, blink=blink)
 
     def provenance(self, target: Target) -> Provenance:
         """Return which fabric is simulated, with which seed, and what loads it."""
