@@ -83,7 +83,11 @@ class MachineResult(Result):
 def list(  # noqa: A001
     what: str = "machines",
 ) -> MachinesResult | WorkloadsResult | FabricsResult:
-    """Return the machines that come with gnomon, the `workloads` that run on them, or `fabrics`."""
+    """Return the machines that come with gnomon, the `workloads` that run on them, or `fabrics`.
+
+    >>> "ring-4" in [row.name for row in gn.sim.list().rows]
+    True
+    """
     from gnomon.machines.description import load_machine, machine_names
 
     origin = Provenance("machine", simulated=True)
@@ -122,8 +126,11 @@ def list(  # noqa: A001
 
 
 def show(name: str) -> MachineResult | WorkloadsResult | FabricsResult:
-    """Return all that describes a machine, by name or .toml file, `workload:` or `fabric:NAME`."""
+    """Return all that describes a machine, by name or .toml file, `workload:` or `fabric:NAME`.
 
+    >>> gn.sim.show("ring-4").machine.name
+    'ring-4'
+    """
     if name.startswith(_FABRIC):
         from gnomon.fabric.result import show_fabric
 
@@ -160,6 +167,10 @@ def compile(  # noqa: A001
     """Compile and link a program so that its memory references can be traced.
 
     `arguments` are gcc's. Return the compiler's exit status, as a shell would say it.
+
+    >>> written = Path("a.c").write_text("int main(void) { return 0; }")
+    >>> gn.sim.compile(["-O1", "a.c", "-o", "a"])
+    0
     """
     import subprocess
 
