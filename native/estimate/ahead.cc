@@ -123,7 +123,7 @@ size_t horizon_below(const Foresight& foresight, int64_t rows) {
 void Mixture::test_ahead(const Group& group, const std::vector<float>& spread,
                          const double* counts) {
     const int64_t row = rows_.count() - 1;
-    const size_t other = 1 + row_turn_++ % (kHorizonCount - 1);
+    const size_t other = 1 + group.sightings.seen % (kHorizonCount - 1);
     for (size_t h : {size_t{0}, other}) {
         const int64_t from = row - kHorizons[h];
         if (!searcher_.find(rows_, group.sightings, searched(), from, kHorizons[h], spread))

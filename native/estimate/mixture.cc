@@ -10,15 +10,31 @@ constexpr size_t kRowsKept = 4096;
 constexpr size_t kErrorsKept = 200;
 constexpr double kNegligible = 7;  // a weight smaller than by this power of e is none
 
+// The reading of a rotation that is nearest to a row; SIZE_MAX if there is none.
+size_t reading_of_rotation(const Sightings& sightings, const Allowed& allowed, const Place& place) {
+    const auto& rows = sightings.rows;
+    const size_t right =
+        std::lower_bound(rows.begin() + allowed.first, rows.begin() + allowed.last, place.row) -
+        rows.begin();
+    size_t own = SIZE_MAX;
+    for (size_t i : {right, right - 1}) {
+        if (i < allowed.first || i >= allowed.last || allowed.hides(i)) continue;
+        if (sightings.rotations[i] != place.rotation) continue;
+        if (own == SIZE_MAX || std::abs(rows[i] - place.row) < std::abs(rows[own] - place.row))
+            own = i;
+    }
+    return own;
+}
+
 }  // namespace
 
 // What has just begun is no measure of itself: surprises of the latest readings do not count.
-double Track::surprise(double error, const Options& options) const {
+Surprise Track::surprise(double error, const Options& options) const {
     double largest = 0;
     for (size_t i = 0; i < errors_.size(); ++i)
         if (!errors_[i].surprised || i + kBeside < errors_.size())
             largest = std::max(largest, errors_[i].size);
-    return options.surprise(std::abs(error), largest);
+    return {error, options.surprise(std::abs(error), largest)};
 }
 
 void Track::remember(double error, double surprise) {
@@ -66,28 +82,24 @@ Estimate Panel::estimate(double usual_error) {
     return {value, apart / all + usual_error, value};
 }
 
-size_t reading_of_rotation(const Sightings& sightings, const Allowed& allowed, const Place& place) {
-    const auto& rows = sightings.rows;
-    const size_t right =
-        std::lower_bound(rows.begin() + allowed.first, rows.begin() + allowed.last, place.row) -
-        rows.begin();
-    size_t own = SIZE_MAX;
-    for (size_t i : {right, right - 1}) {
-        if (i < allowed.first || i >= allowed.last || allowed.hides(i)) continue;
-        if (sightings.rotations[i] != place.rotation) continue;
-        if (own == SIZE_MAX || std::abs(rows[i] - place.row) < std::abs(rows[own] - place.row))
-            own = i;
-    }
-    return own;
-}
-
-double share_of_surprise(const Sightings& sightings, size_t reading, const Place& place,
-                         const std::vector<float>& spread, double surprise, double similar) {
+// A reading that surprised stands for rows that look like its own. If its event was read less than a
+// rotation before or after it, and that was nearer to what was foreseen, then what surprised did not
+// last as long, and it stands for itself alone.
+void Estimate::lean(const Sightings& sightings, const Allowed& allowed,
+                    const std::vector<double>& values, const std::vector<Surprise>& surprises,
+                    const Place& place, const std::vector<float>& spread, double similar) {
+    const size_t own = reading_of_rotation(sightings, allowed, place);
+    if (own == SIZE_MAX || surprises[own].share <= 0) return;
+    for (size_t other : {own - 1, own + 1})
+        if (other >= allowed.first && other < allowed.last && !allowed.hides(other) &&
+            std::abs(values[other] - values[own]) > std::abs(surprises[own].error) / 2 &&
+            std::abs(sightings.rows[other] - sightings.rows[own]) < sightings.gap())
+            return;
     double far = 0;
     for (size_t f = 0; f < sightings.fixed; ++f)
-        far += std::abs(sightings.logs(kHere, f)[reading] -
+        far += std::abs(sightings.logs(kHere, f)[own] -
                         place.logs[kHere * sightings.fixed + f]) / spread[f];
-    return surprise / (1 + std::pow(far / similar, 4));
+    value += surprises[own].share / (1 + std::pow(far / similar, 4)) * (values[own] - value);
 }
 
 Mixture::Mixture(size_t events, size_t fixed, const Options& options)
@@ -156,7 +168,7 @@ void Mixture::take(const Place& place, const double* counts) {
             auto& values = tracks_[e].values;
             auto& surprises = tracks_[e].surprises;
             values.push_back(read[e]);
-            surprises.push_back(0);
+            surprises.push_back({});
             values.erase(values.begin(), values.begin() + surplus);
             surprises.erase(surprises.begin(), surprises.begin() + surplus);
         }
@@ -194,7 +206,7 @@ void Mixture::test(Group& group) {
             const Estimate estimate = panel_.estimate(track.usual_error());
             const double error = truth - estimate.value;
             track.surprises.back() = track.surprise(error, options_);
-            track.remember(error, track.surprises.back());
+            track.remember(error, track.surprises.back().share);
             learn(track, truth, estimate);
         }
     }
@@ -279,7 +291,6 @@ void Mixture::recent(size_t rows, const Output& output) {
             if (after != sightings.rows.end()) gap = *after - place.row;
             if (after != sightings.rows.begin()) gap = std::min(gap, place.row - *(after - 1));
             const double age = std::pow(rows_.apart(gap, sightings.gap()), options_.age);
-            const size_t own = reading_of_rotation(sightings, allowed, place);
             Wanted found = 0;
             bool searched = false;
             for (size_t n = 0; n < group.events.size(); ++n) {
@@ -294,11 +305,8 @@ void Mixture::recent(size_t rows, const Output& output) {
                 panel_.experts.guess(sightings, panel_.near, place, track.values, lines[n],
                                      panel_.asked, panel_.guesses.data());
                 Estimate estimate = panel_.estimate(usual[n]);
-                if (own != SIZE_MAX && track.surprises[own] > 0)
-                    estimate.value +=
-                        share_of_surprise(sightings, own, place, spread, track.surprises[own],
-                                          options_.similar) *
-                        (track.values[own] - estimate.value);
+                estimate.lean(sightings, allowed, track.values, track.surprises, place, spread,
+                              options_.similar);
                 output.estimated(i * events + e, estimate, reaches[n]);
             }
         }

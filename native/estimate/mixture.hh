@@ -41,10 +41,22 @@ struct Options {
 // Readings beside one that may tell of the same change.
 constexpr size_t kBeside = 2;
 
+// How a reading differed from what was foreseen of it, and how much that surprised: from 0, as
+// others, to 1, unlike anything before.
+struct Surprise {
+    double error = 0;
+    double share = 0;
+};
+
 struct Estimate {
     double value;
     double size;      // of its error, as far as experts disagree and have been wrong
     double foreseen;  // before a reading that surprised has its say
+
+    // Lean towards the reading of the same rotation as far as it surprised.
+    void lean(const Sightings& sightings, const Allowed& allowed,
+              const std::vector<double>& values, const std::vector<Surprise>& surprises,
+              const Place& place, const std::vector<float>& spread, double similar);
 };
 
 // Where estimates go: arrays of rows x events.
@@ -73,12 +85,12 @@ class Track {
   public:
     Track(size_t fixed, size_t experts) : losses(experts), regressions(fixed) {}
 
-    double surprise(double error, const Options& options) const;
+    Surprise surprise(double error, const Options& options) const;
     void remember(double error, double surprise);
     double usual_error() const;
 
-    std::vector<double> values;     // in step with the sightings of its group
-    std::vector<double> surprises;  // from 0, as foreseen, to 1, unlike anything before
+    std::vector<double> values;  // in step with the sightings of its group
+    std::vector<Surprise> surprises;
     Losses losses;
     Regressions regressions;  // without the newest reading until that was tested
     Interval interval;
@@ -120,12 +132,6 @@ class Panel {
   private:
     std::vector<Guess> sorting_;
 };
-
-// How much of an estimate a reading in the same rotation that surprised makes up.
-double share_of_surprise(const Sightings& sightings, size_t reading, const Place& place,
-                         const std::vector<float>& spread, double surprise, double similar);
-// The reading of a rotation that is nearest to a row; SIZE_MAX if there is none.
-size_t reading_of_rotation(const Sightings& sightings, const Allowed& allowed, const Place& place);
 
 class Mixture {
   public:
@@ -169,7 +175,6 @@ class Mixture {
     std::deque<std::vector<double>> counts_;
     std::vector<int64_t> refused_;
     size_t calibrated_ = 0;
-    size_t row_turn_ = 0;  // horizons are tested in turn
 };
 
 // All rows of a run that is over, each from readings before and after it.

@@ -23,6 +23,7 @@ class Sightings {
             const double gap = static_cast<double>(place.row - rows.back());
             usual_gap = usual_gap == 0 ? gap : usual_gap + kFollowing * (gap - usual_gap);
         }
+        ++seen;
         rows.push_back(place.row);
         rotations.push_back(place.rotation);
         for (size_t c = 0; c < counts_.size(); ++c) counts_[c].push_back(place.counts[c + fixed]);
@@ -73,6 +74,7 @@ class Sightings {
 
     size_t fixed;
     double usual_gap = 0;  // rows from one reading to the next
+    size_t seen = 0;       // readings, those that were forgotten too
     std::vector<int64_t> rows;
     std::vector<int64_t> rotations;
 

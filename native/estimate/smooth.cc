@@ -127,7 +127,7 @@ class Smoother {
         std::vector<double> relative;
         for (size_t i = 0; i < errors_.size(); ++i) {
             if (sizes[i] + usual_ > 0) relative.push_back(errors_[i] / (sizes[i] + usual_));
-            surprises_.push_back(surprise(i));
+            surprises_.push_back({errors_[i], surprise(i)});
         }
         std::sort(relative.begin(), relative.end());
         reach_ = Reach::of(relative);
@@ -155,11 +155,9 @@ class Smoother {
         panel_.experts.guess(sightings_, panel_.near, place, values_, line_, panel_.asked,
                              panel_.guesses.data());
         Estimate estimate = panel_.estimate(usual_);
-        const size_t own = reading_of_rotation(sightings_, allowed, place);
-        if (own != SIZE_MAX && own < surprises_.size() && surprises_[own] > 0)
-            estimate.value += share_of_surprise(sightings_, own, place, spread_, surprises_[own],
-                                                options_.similar) *
-                              (values_[own] - estimate.value);
+        if (!surprises_.empty())
+            estimate.lean(sightings_, allowed, values_, surprises_, place, spread_,
+                          options_.similar);
         output.estimated(at, estimate, reach_);
     }
 
@@ -187,7 +185,8 @@ class Smoother {
     const Rows& rows_;
     const std::vector<float>& spread_;
     Sightings sightings_;
-    std::vector<double> values_, errors_, surprises_, line_;
+    std::vector<double> values_, errors_, line_;
+    std::vector<Surprise> surprises_;
     TwoSided losses_;
     Losses around_{panel_.experts.count()};
     std::unique_ptr<Lines> lines_;
