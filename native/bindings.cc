@@ -23,6 +23,7 @@ NB_MODULE(_native, m) {
     bind_program(m);
     bind_perf(m);
     bind_frames(m);
+    bind_account(m);
     bind_regions(m);
     bind_machine_programs(m);
     bind_trace(m);

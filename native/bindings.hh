@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+void bind_account(nanobind::module_& m);
 void bind_advice(nanobind::module_& m);
 void bind_engine(nanobind::module_& m);
 void bind_estimate(nanobind::module_& m);

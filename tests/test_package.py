@@ -83,7 +83,7 @@ def test_the_version_is_that_of_the_installed_package() -> None:
 
 def test_the_command_is_installed_under_its_name() -> None:
     [command] = metadata.entry_points(group="console_scripts", name="gnomon")
-    assert command.value == "gnomon.cli:main"
+    assert command.value == "gnomon.__main__:run"
 
 
 def test_the_module_is_the_command() -> None:

@@ -71,6 +71,7 @@ KINDS: dict[str, str] = {
     "scores": "gnomon.analysis.estimate.scoring.result",
     "studies": "gnomon.analysis.study.result",
     "study": "gnomon.analysis.study.result",
+    "time": "gnomon.analysis.time.result",
     "workloads": "gnomon.machines.workloads.definition",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

@@ -83,7 +83,7 @@ def test_the_drawing_is_written_as_a_whole_and_never_over_another_file(
 
 def test_a_drawing_that_cannot_be_written_is_one_sentence(gnomon: Run, tmp_path: Path) -> None:
     outcome = gnomon("sim", "show", "ring-4", "--svg", str(tmp_path / "no" / "x.svg"))
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert one_sentence(outcome.err)
     assert outcome.out == ""
 

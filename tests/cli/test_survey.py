@@ -182,4 +182,4 @@ def test_each_run_reads_its_input_from_the_beginning(gnomon: Run, folder: Path) 
     )
     simulated = gnomon("survey", "--on", "laptop", "--input", "words.txt", "--", "workload:chase")
     assert simulated.code == 2
-    assert "a simulated machine reads no standard input" in simulated.err
+    assert "workload:chase reads no standard input" in simulated.err

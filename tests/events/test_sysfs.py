@@ -55,6 +55,9 @@ def intel(make_pmu: MakePmu) -> Pmu:
         ("", ()),
         ("\n", ()),
         ("5-5", (5,)),
+        ("0-31 ", tuple(range(32))),
+        (" 0-1, 4-5 ,8 \n", (0, 1, 4, 5, 8)),
+        ("0-1,\0", (0, 1)),
     ],
 )
 def test_cpu_lists_are_read(text: str, cpus: tuple[int, ...]) -> None:

@@ -63,6 +63,15 @@ def test_a_real_program_is_counted_on_a_simulated_machine(binary: str) -> None:
     assert found.provenance.simulated
 
 
+def test_a_preset_that_lacks_one_of_its_events_is_a_row_with_its_status(binary: str) -> None:
+    asked = "PAPI_L1_TCM,PAPI_L1_DCM"
+    found = count([binary], asked, on="niagara2")
+    assert [line.event for line in found.counts] == asked.split(",")
+    assert found["PAPI_L1_TCM"].value is None
+    assert found["PAPI_L1_TCM"].status is Status.NOT_SUPPORTED
+    assert found["PAPI_L1_DCM"].value is not None
+
+
 def test_its_functions_are_named_in_a_profile(binary: str) -> None:
     source = MachineSource("laptop")
     found = profile(Command((binary,)), "L1-dcache-loads", threshold=1009, on=source)

@@ -234,6 +234,25 @@ def test_a_process_that_is_not_there_is_reported() -> None:
 
 
 @needs_tracking
+def test_a_process_that_has_ended_and_is_not_reaped_is_reported_as_ended(planted: Planted) -> None:
+    planted.process.kill()
+    os.waitid(os.P_PID, planted.process.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(GnomonError, match="ended before"):
+        PageTracking.of_process(planted.process.pid)
+
+
+@needs_tracking
+def test_a_process_that_is_killed_and_not_reaped_ends_the_tracking(planted: Planted) -> None:
+    with PageTracking.of_process(planted.process.pid) as tracking:
+        planted.touch("write", [7])
+        planted.process.kill()
+        record = tracking.run(60_000_000_000)
+        assert not tracking.tick()
+        assert planted.process.returncode is None
+    assert len(record.ticks) <= 1
+
+
+@needs_tracking
 def test_a_process_that_is_traced_already_is_refused(planted: Planted) -> None:
     held = _native.HeldProcess.running(planted.process.pid)
     with pytest.raises(GnomonError, match="no debugger attached"):

@@ -9,11 +9,11 @@ from functools import cached_property
 import pytest
 
 from gnomon.events import kernel
-from gnomon.events.event import Event, Kind, Scope
+from gnomon.events.event import Event, Kind, Modifiers, Request, Scope
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Verdict
 from gnomon.sources.host import Host
-from gnomon.sources.perf.opening import explain
+from gnomon.sources.perf.opening import explain, never_in_user_mode
 
 
 @dataclass(frozen=True)
@@ -183,3 +183,24 @@ def test_every_errno_has_a_reason(error: int) -> None:
                 reason = explain(error, event, host, has_core_pmu=has_core_pmu)
                 assert reason.text
                 assert "\n" not in reason.sentence
+
+
+@pytest.mark.parametrize("event", kernel.software_events())
+def test_what_happens_in_the_kernel_alone_is_never_counted_in_user_mode(event: Event) -> None:
+    user = Modifiers(kernel=False, hypervisor=False)
+    in_kernel = event.name in ("context-switches", "cpu-migrations", "cgroup-switches")
+    reason = never_in_user_mode(Request(event, user))
+    assert (reason is not None) == in_kernel
+    assert never_in_user_mode(Request(event)) is None
+    if reason is not None:
+        assert reason.status is Status.NOT_SUPPORTED
+        assert "always reads 0" in reason.sentence
+
+
+def test_switches_in_user_mode_have_a_status_instead_of_a_zero() -> None:
+    from gnomon.analysis.count import count
+
+    found = count(["true"], "context-switches:u,page-faults:u", on="host")
+    assert found["context-switches:u"].value is None
+    assert found["context-switches:u"].status is Status.NOT_SUPPORTED
+    assert found["page-faults:u"].value

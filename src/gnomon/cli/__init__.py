@@ -38,9 +38,7 @@ _GROUPS = {
         "locality": "find out which memory is accessed from where, with few counters",
         "links": "show the links between nodes, load them, and experiment on them",
     },
-    "messages": {
-        "messages": "measure, simulate and predict what messages cost",
-    },
+    "messages": {"messages": "measure, simulate and predict what messages cost"},
     "recordings": {
         "show": "show a recording of any kind, or a saved result",
         "report": "put recordings and results on one page, or serve it live",

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from gnomon.analysis.latency.measuring import OnResult
 
 _PROBE = "probe"
-_MEASURED = ("on", "seed", "all_cpus", "cpus", "duration", "repeat", "campaign", "output")
+_MEASURED = ("on", "seed", "all_cpus", "cpus", "duration", "input", "repeat", "campaign",
+             "output")  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -136,7 +137,8 @@ def _result(given: argparse.Namespace, show: OnResult | None) -> LatencyResult:
     target = None
     if isinstance(source, StreamsLatency):
         reason = f"does not go with --on {given.on}: the probe decides what it measures."
-        options.refuse_given(given, "all_cpus", "cpus", "pid", "repeat", "campaign", reason=reason)
+        what = ("all_cpus", "cpus", "pid", "input", "repeat", "campaign")
+        options.refuse_given(given, *what, reason=reason)
         if given.argv is not None:
             raise UsageError(f"a command {reason}")
         if given.duration is None and not sys.stdin.isatty() and not given.samples:

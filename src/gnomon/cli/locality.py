@@ -31,7 +31,6 @@ from contextlib import contextmanager
 
 from gnomon.cli import options, present
 from gnomon.errors import UsageError
-from gnomon.launch import Command
 
 # Of the counters, of the ring buffer, of the accesses: name, what it takes, help.
 _OWN = {
@@ -56,7 +55,7 @@ _OWN = {
     ),
     "advice": (("margin", "PERCENT", "leave out what saves less of the time (3)"),),
 }
-_MEASURING = ("on", "seed", "pid", "duration", "interval", "output")
+_MEASURING = ("on", "seed", "pid", "duration", "interval", "input", "output")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +75,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 action = "append" if name == "static" else "store"
                 group.add_argument(f"--{name}", metavar=takes, action=action, help=text)
         if title == "accesses":
-            options.add(group, "pid", "duration", "interval", interval="look at pages (50ms)")
+            options.add(
+                group, "pid", "duration", "input", "interval", interval="look at pages (50ms)"
+            )
         if title == "advice":
             text = "try other placements on the machine, say which help and how much"
             group.add_argument("--advise", action="store_true", help=text)
@@ -115,7 +116,7 @@ def _subject(given: argparse.Namespace) -> object:
     if not measured:
         raise UsageError("nothing to look at: give a recording, -p PID, or a command after --.")
     if given.pid is None:
-        return _command(given)
+        return options.command(given)
     if given.argv:
         raise UsageError("-p watches a running process: omit the command.")
     return Process(given.pid)
@@ -126,10 +127,6 @@ def _given(given: argparse.Namespace) -> Iterator[str]:
     for name in (*_MEASURING, *(row[0] for table in _OWN.values() for row in table)):
         if getattr(given, name.replace("-", "_")) is not None:
             yield name
-
-
-def _command(given: argparse.Namespace) -> Command:
-    return Command(tuple(given.argv), stdout=2 if present.takes_output(given) else None)
 
 
 @contextmanager
@@ -147,7 +144,7 @@ def _runs_bar() -> Iterator[Callable[[str, int, int], None] | None]:
 def _advise(given: argparse.Namespace) -> int:
     """Profile, try, show; returns the program's exit status."""
     for name in _given(given):
-        if name not in ("on", "seed", "margin"):
+        if name not in ("on", "seed", "input", "margin"):
             raise UsageError(f"--{name} is for counters: omit it with --advise.")
     if given.recording is not None or not given.argv:
         raise UsageError("advice needs a program to run: give a workload or a command after --.")
@@ -158,6 +155,6 @@ def _advise(given: argparse.Namespace) -> int:
     from gnomon.analysis.locality.advisor import advise
 
     with _runs_bar() as show:
-        advice = options.call(advise, given, _command(given), on_progress=show)
+        advice = options.call(advise, given, options.command(given), on_progress=show)
     present.present("locality", given, advice)
     return advice.exit_status or 0

@@ -20,8 +20,7 @@ import argparse
 from pathlib import Path
 
 from gnomon.cli import options, present
-from gnomon.cli.present import check_new_file
-from gnomon.recording.files import replacing_text
+from gnomon.recording.files import check_new, replacing_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +44,7 @@ def run(given: argparse.Namespace) -> int:
     """Probe, keep, show."""
     present.check(given)
     if given.output is not None:
-        check_new_file(Path(given.output), "the result", force=given.overwrite)
+        check_new(Path(given.output), "the result", force=given.overwrite)
     from gnomon.analysis.memory import memory
     from gnomon.views.progress import steps_bar
 

@@ -48,7 +48,7 @@ _OPTIONS = {
 _NUMBERS = ("N", "PID")
 _GROUPS = {
     "simulation": ("on", "seed", "preset_profile"),
-    "target": ("all_cpus", "cpus", "pid", "duration"),
+    "target": ("all_cpus", "cpus", "pid", "duration", "input"),
     "campaign": ("timeout", "warmup", "resume"),
     "recorded": ("output", "overwrite"),
 }
@@ -145,17 +145,22 @@ def recorded(given: argparse.Namespace, name: str, does: str) -> tuple[str, ...]
     return (f"recorded; `gnomon {name} {with_ending(given.output)}` {does}",)
 
 
-def target(given: argparse.Namespace) -> Target:
-    """Return what is to be counted: a command, a process or CPUs."""
+def target(given: argparse.Namespace, does: str = "measure", *, limited: bool = False) -> Target:
+    """Return what is to be counted: a command, a process or CPUs.
+
+    What `does` it asks for one in its name; `limited` measurements end by themselves.
+    """
     from gnomon.events.sysfs import parse_cpu_list
     from gnomon.sources.base import Cpus, Process
 
     cpus, pid = getattr(given, "cpus", None), getattr(given, "pid", None)
     what = command(given) if given.argv else None
+    if what is None and getattr(given, "input", None):
+        raise UsageError("--input is for a command to run: give one after --.")
     if getattr(given, "all_cpus", False) or cpus is not None:
         if pid is not None:
             raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
-        if what is None and given.duration is None and not sys.stdin.isatty():
+        if not (limited or what or given.duration or sys.stdin.isatty()):
             raise UsageError("nothing says when to stop: give --duration or a command after --.")
         return Cpus(None if cpus is None else parse_cpu_list(cpus), what)
     if pid is not None:
@@ -164,7 +169,7 @@ def target(given: argparse.Namespace) -> Target:
         return Process(pid)
     if what is None:
         others = ", or -p PID, or -a" if hasattr(given, "pid") else ""
-        raise UsageError(f"nothing to measure: give a command after --{others}.")
+        raise UsageError(f"nothing to {does}: give a command after --{others}.")
     return what
 
 

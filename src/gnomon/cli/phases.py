@@ -8,6 +8,7 @@ examples:
   gnomon phases -- ./program arg
   gnomon phases -e page-faults,task-clock -i 5ms -o run.gnomon -- ./program
   gnomon phases --on laptop -- workload:ramp-compute
+  gnomon phases -p 1234 -d 10s
   gnomon phases run.gnomon
   gnomon phases run.gnomon --by page-faults,task-clock --max 4
 """
@@ -21,7 +22,7 @@ from gnomon.analysis.phases.result import INTERVAL, MAX_PHASES, MIN_POINTS, SIMU
 from gnomon.cli import options, present
 from gnomon.cli.campaigns import campaign_progress
 from gnomon.errors import UsageError
-from gnomon.sources.base import Command
+from gnomon.sources.base import Target
 
 ON_MACHINES = "instructions"
 """What runs on simulated machines are split by: they have no footprint."""
@@ -46,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "run", run="the run to split (the first)")
     options.add(parser, "events", "interval", interval=f"read every TIME ({INTERVAL})")
     options.add(parser, "simulation", seed="of the simulation (1)")
-    options.add(parser, "repeat", "campaign", "input", "recorded", "looks", repeat=1)
+    options.add(parser, "repeat", "target", "campaign", "recorded", "looks", repeat=1)
     parser.set_defaults(argv=None)
 
 
@@ -63,13 +64,11 @@ def run(given: argparse.Namespace) -> int:
     return result.exit_status or (130 if result.interrupted else 0)
 
 
-def _subject(given: argparse.Namespace) -> str | Command:
-    if given.argv is None:
-        if given.recording is None:
-            raise UsageError("nothing to split: give a recording, or a command after --.")
+def _subject(given: argparse.Namespace) -> str | Target:
+    if given.recording is not None and given.argv is None:
         reason = "is for a program to run: give one after --."
         given.repeat = None if given.repeat == 1 else given.repeat
-        runs = ("on", "events", "interval", "repeat", "campaign", "output")
+        runs = ("on", "events", "interval", "repeat", "target", "campaign", "output")
         options.refuse_given(given, *runs, reason=reason)
         recording: str = given.recording
         return recording
@@ -77,4 +76,4 @@ def _subject(given: argparse.Namespace) -> str | Command:
         raise UsageError("a recording and a command to run: choose one.")
     if given.run is not None and given.repeat == 1:
         raise UsageError("--run chooses one of several runs: omit it, or ask for them with -r.")
-    return options.command(given)
+    return options.target(given, "split")

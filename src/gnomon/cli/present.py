@@ -8,12 +8,11 @@ present("name", options, result)   # last: JSON, CSV or words, and a page if ask
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.errors import GnomonError, UsageError
+from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.result import Result
@@ -33,23 +32,10 @@ def check(options: argparse.Namespace) -> None:
     if options.json and options.csv:
         raise UsageError("--json and --csv are two forms of the same output: choose one.")
     if options.html is not None:
+        from gnomon.recording.files import check_new
+
         force = getattr(options, "force", False) or getattr(options, "overwrite", False)
-        check_new_file(Path(options.html), "the page", force=bool(force))
-
-
-def check_new_file(path: Path, what: str, *, force: bool) -> None:
-    """Complain when a file cannot be written, or is there already and is not to be replaced."""
-    if path.is_dir() or not path.name:
-        raise UsageError(f"'{path}' is a folder: name a file for {what}.")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder '{path.parent}' for {what}: make it first.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise GnomonError(
-            f"cannot write '{path}': permission is denied; choose a place that you may write to."
-        )
-    if path.exists() and not force:
-        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
+        check_new(Path(options.html), "the page", force=bool(force))
 
 
 def takes_output(options: argparse.Namespace) -> bool:

@@ -27,18 +27,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclusive", action="store_true", help="also the time of a region without those inside it"
     )
-    present.add_options(parser)
-    shared.add(parser, "argv")
+    shared.add(parser, "input", "looks", "argv")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run, collect, show; returns the program's exit status."""
     from gnomon.instrument.region_report import regions
-    from gnomon.sources.base import Command
 
     present.check(options)
-    command = Command(tuple(options.argv), stdout=2 if present.takes_output(options) else None)
-    found = shared.call(regions, options, command)
+    found = shared.call(regions, options, shared.command(options))
     if not found.regions and not options.json:
         raise GnomonError(
             "the program marked no regions: put `with gnomon.region('name'):` around its parts."

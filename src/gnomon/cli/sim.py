@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.cli import options as shared
@@ -87,12 +88,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _draw(machine: Machine, file: str, *, force: bool) -> None:
-    from gnomon.recording.exporters import free_name, write_file
+    from gnomon.recording.exporters import write_file
+    from gnomon.recording.files import check_new
     from gnomon.views.describe.machine import graph_of
     from gnomon.views.html.graph import graph_file
 
     drawing = graph_file(graph_of(machine, machine.title), f"{machine.name}: simulated machine")
-    write_file(free_name(file, force=force), [drawing])
+    check_new(Path(file), "the drawing", force=force)
+    write_file(file, [drawing])
 
 
 def _compile(options: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ examples:
   gnomon survey --on host,laptop -- ./program
   gnomon survey --on niagara2 -- workload:spmv threads=64
   gnomon survey --one-run -- ./program
+  gnomon survey -p 1234 -d 2s
   gnomon survey --resume program-survey.gnomon
   gnomon survey program-survey.gnomon --all
 """
@@ -35,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "on", on="where to count, several with commas: host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     options.add(parser, "interval", interval="longest turn of --one-run (20ms)")
-    options.add(parser, "timeout", "warmup", "input", "seed", seed="of the order of runs (1)")
+    options.add(parser, "target", duration="length of a run (1s with -p, -a or -C)")
+    options.add(parser, "timeout", "warmup", "seed", seed="of the order of runs (1)")
     text = "only go on with what was interrupted before, in REC without a command"
     parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
     options.add(parser, "overwrite", "looks")
@@ -63,13 +65,14 @@ def _result(given: argparse.Namespace) -> surveys.SurveyResult:
 
         if given.argv or given.resume:
             raise UsageError("a survey is either shown or made: omit the command.")
+        options.refuse_given(given, "target", reason="is for a survey to make: omit the recording.")
         with Recording.open(given.recording) as recording:
             return surveys.survey_of(recording)
     with campaign_progress(given) as show:
         if isinstance(given.resume, str):
             if given.argv:
                 raise UsageError("--resume REC knows the command from the recording: omit it.")
+            options.refuse_given(given, "target", reason="goes with --resume, and no recording.")
             return options.call(surveys.resume, given, given.resume, on_progress=show)
-        if not given.argv:
-            raise UsageError("nothing to survey: give a command after --, or a recording.")
-        return options.call(surveys.survey, given, options.command(given), on_progress=show)
+        target = options.target(given, "survey", limited=True)
+        return options.call(surveys.survey, given, target, on_progress=show)

@@ -343,13 +343,20 @@ def event_spec(
     return spec
 
 
+def made_by_the_kernel(event: Event) -> bool:
+    """Whether the event happens in the kernel alone, so that user mode never has any."""
+    encoding = event.encoding
+    if event.kind is not Kind.SOFTWARE or encoding is None:
+        return False
+    return encoding.config in _MADE_BY_THE_KERNEL
+
+
 def separates_levels(event: Event) -> bool:
     """Whether the event can be counted in user mode only."""
     encoding = event.encoding
-    if event.kind is Kind.SOFTWARE and encoding and encoding.config in _MADE_BY_THE_KERNEL:
-        return False
     return (
         event.kind is not Kind.TRACEPOINT
+        and not made_by_the_kernel(event)
         and event.cpus is None
         and (encoding is None or encoding.pmu not in _KEEPS_NO_LEVELS)
     )

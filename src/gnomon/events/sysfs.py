@@ -20,9 +20,9 @@ _OTHERWISE_NAMED = frozenset({"software", "tracepoint", "breakpoint"})
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """Return the CPU numbers in a list such as `0-3,8`."""
+    """Return the CPU numbers in a list such as `0-3,8`; some kernels and saved machines pad it."""
     cpus: list[int] = []
-    for part in filter(None, text.strip().split(",")):
+    for part in filter(None, map(str.strip, text.strip(" \t\n\0,").split(","))):
         match = _CPU_RANGE.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last < _MOST_CPUS:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gnomon.events.event import Group
     from gnomon.measure.run import Sink
     from gnomon.recording.contents import EventInfo, Provenance, Reading
-    from gnomon.sources.base import Command, Source, Target
+    from gnomon.sources.base import Source, Target
 
 _WARMUP = -1
 _T = TypeVar("_T")
@@ -319,8 +319,8 @@ class _Clock:
         return sum(means.get(task.label, usual) for task in tasks)
 
 
-def prepare(source: Source, events: str | None, commands: Sequence[Command]) -> Sequence[Group]:
-    """Return what to count; raises where a command cannot be measured."""
+def prepare(source: Source, events: str | None, targets: Sequence[Target]) -> Sequence[Group]:
+    """Return what to count; raises where a target cannot be measured."""
     from gnomon.events.syntax import ask
     from gnomon.sources.base import preset_table
 
@@ -328,8 +328,8 @@ def prepare(source: Source, events: str | None, commands: Sequence[Command]) -> 
         groups = source.default_events()
     else:
         groups = ask(events, source.resolve, preset_table(source, events)).groups
-    for command in commands:
-        source.open(groups, command).close()
+    for target in targets:
+        source.open(groups, target).close()
     return groups
 
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.recording.exporters import export, free_name
+from gnomon.recording.exporters import export
+from gnomon.recording.files import check_new
 from gnomon.recording.importers import import_file
 from gnomon.recording.reader import Recording
 from gnomon.recording.writer import RecordingWriter
@@ -56,6 +57,7 @@ def _exported(
             f"the format of '{output}' is not clear: end it in .csv, .jsonl or .prom, or give --to."
         )
     with Recording.open(source) as recording:
-        destination = sys.stdout if output == "-" else free_name(output, force=overwrite)
-        export(recording, form, destination)
+        if output != "-":
+            check_new(Path(output), "the export", force=overwrite)
+        export(recording, form, sys.stdout if output == "-" else output)
         return len(recording), list(recording.warnings)

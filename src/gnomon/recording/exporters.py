@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gnomon.recording.contents import Total
     from gnomon.recording.reader import Recording
 
-__all__ = ["FORMATS", "export", "free_name", "write_file"]
+__all__ = ["FORMATS", "export", "write_file"]
 
 
 def export(
@@ -55,13 +55,6 @@ def write_file(file: str | os.PathLike[str], lines: Iterable[str]) -> None:
             stream.writelines(lines)
     except OSError as error:
         raise write_error(path, error) from None
-
-
-def free_name(path: str, *, force: bool) -> Path:
-    """Return the path of a file to write; one that exists is an error unless forced."""
-    if Path(path).exists() and not force:
-        raise UsageError(f"'{path}' exists: give --force to replace it, or another name.")
-    return Path(path)
 
 
 CSV_COLUMNS = (

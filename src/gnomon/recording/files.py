@@ -1,14 +1,21 @@
-"""Files that are either there as a whole or not at all, and why they could not be written."""
+"""Files that are either there as a whole or not at all, and why they could not be written.
+
+Everything that writes a file of its own for a user writes it here: a new file beside the old one
+takes its place once it is whole. What is no regular file (a device, a FIFO, `/dev/stdout`) is
+written through, and never replaced; of a symbolic link the target is replaced, never the link.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
+import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from gnomon.errors import RecordingError
+from gnomon.errors import GnomonError, RecordingError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,21 +74,99 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def check_new(path: Path, what: str, *, force: bool) -> None:
+    """Raise why a file cannot be written, or is there already and not to be replaced."""
+    if path.is_dir() or not path.name:
+        raise UsageError(f"'{path}' is a folder: name a file for {what}.")
+    if _written_through(path):
+        if not os.access(path, os.W_OK):
+            raise write_error(path, PermissionError(errno.EACCES, ""))
+        return
+    folder = _target(path).parent
+    if not folder.is_dir():
+        named = folder if path.is_symlink() else path.parent
+        raise UsageError(f"there is no folder '{named}' for {what}: make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise GnomonError(
+            f"cannot write '{path}': permission is denied; choose a place that you may write to."
+        )
+    if path.exists() and not force:
+        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which becomes `path` once the body has succeeded.
 
     OSErrors pass through; whatever happens, no temporary file is left behind.
     """
-    temporary = path.with_name(TEMPORARY + path.name)
+    if _written_through(path):
+        with _through(path) as temporary:
+            yield temporary
+        return
+    target = _target(path)
+    temporary = _new_file(target.parent, target.suffix)
     try:
         yield temporary
         sync(temporary)
-        temporary.replace(path)
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync(path.parent)
+    sync(target.parent)
+
+
+_DESCRIPTOR = re.compile(r"/(?:dev/fd|proc/self/fd)/([0-9]+)")
+_STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the descriptor of this process that a path stands for; None if it is none."""
+    name = str(path.absolute())
+    match = _DESCRIPTOR.fullmatch(name)
+    return int(match[1]) if match else _STREAMS.get(name)
+
+
+def _written_through(path: Path) -> bool:
+    """Whether there is something at `path` that no file may take the place of."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _target(path: Path) -> Path:
+    """Return what is replaced: the end of a symbolic link, also where nothing is there yet."""
+    return path.resolve() if path.is_symlink() else path.absolute()
+
+
+def _new_file(folder: Path, suffix: str) -> Path:
+    """Make an empty file that nobody can have foreseen, with the rights that files get here."""
+    name = folder / f"{TEMPORARY}{os.urandom(8).hex()}{suffix}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    os.close(os.open(name, flags, 0o666))
+    return name
+
+
+@contextlib.contextmanager
+def _through(path: Path) -> Iterator[Path]:
+    """Give a temporary path whose content is written into what is at `path` afterwards."""
+    import shutil
+    import sys
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="gnomon-") as folder:
+        temporary = _new_file(Path(folder), path.suffix)
+        yield temporary
+        sys.stdout.flush()
+        own = _descriptor(path)
+        # A copy of the descriptor goes on where the stream stands; opening the name would not.
+        to = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if own is None else os.dup(own)
+        with temporary.open("rb") as source, os.fdopen(to, "wb") as sink:
+            shutil.copyfileobj(source, sink)
 
 
 @contextlib.contextmanager

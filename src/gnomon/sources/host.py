@@ -162,6 +162,7 @@ class Subject:
     def __init__(self, target: Target) -> None:
         self._launch: Launch | None = None
         self._pidfd = -1
+        self._pid = target.pid if isinstance(target, Process) else None
         command = target.command if isinstance(target, Cpus) else None
         if isinstance(target, Command):
             command = target
@@ -177,8 +178,8 @@ class Subject:
 
     @property
     def pid(self) -> int | None:
-        """The process number of a command."""
-        return self._launch.pid if self._launch is not None else None
+        """The number of the process, or of the command's."""
+        return self._launch.pid if self._launch is not None else self._pid
 
     @property
     def exit_status(self) -> int | None:

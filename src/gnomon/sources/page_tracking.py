@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from gnomon import _native
 from gnomon.errors import GnomonError, NotPermittedError, NotSupportedError
-from gnomon.launch import Command, Launch, watch
+from gnomon.launch import Command, Launch, has_ended, watch
 from gnomon.sources.mappings import Mapping, ReferencedBits, read_mappings
 
 if TYPE_CHECKING:
@@ -156,8 +156,10 @@ class PageTracking:
             held = _native.HeldProcess.running(pid)
             tracking = cls(pid, held, pidfd=pidfd, reads=reads, at_start=at_start)
         except OSError as error:
+            # A zombie can be watched, and refuses to be held as if it were not ours.
+            gone = has_ended(pidfd, 0)
             os.close(pidfd)
-            raise _failure(pid, error) from None
+            raise _failure(pid, OSError(errno.ESRCH, "") if gone else error) from None
         except GnomonError:
             os.close(pidfd)
             raise

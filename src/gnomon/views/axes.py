@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gnomon import units
 from gnomon.views.blocks import Axis, Chart, Kind, Layer, Value, missing
@@ -156,7 +156,7 @@ def scales_of(
     for axis, across, most in ((chart.x, True, _MOST_COLUMNS), (chart.y, False, MOST_ROWS)):
         zero = axis.zero or (based and across == rows and not axis.log)
         values = _values(chart, layers, rows=rows, across=across)
-        found.append(scale_of(replace(axis, zero=zero), values, most=most, padding=padding))
+        found.append(scale_of(axis._replace(zero=zero), values, most=most, padding=padding))
     return found[0], found[1]
 
 

@@ -7,12 +7,16 @@ screen, pixels or colours. They are made anew for each showing and are not store
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 Value = float | int | str | None
+Get = Callable[[Any], Any] | str
+"""How to get a value from an item: by a function, or the name of an attribute (dots allowed)."""
 
 
 class Tone(StrEnum):
@@ -35,8 +39,7 @@ def missing(value: Value) -> bool:
     return value is None or value != value  # noqa: PLR0124
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A value with its unit and how sure it is. A `course` is drawn as a line of little bars.
 
     `status` is empty for what was counted; a value that is missing has one that says why.
@@ -77,8 +80,7 @@ class Cell:
         return self.status not in COUNTED
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column: how to get its cells, and what to do with it where there is little room.
 
     `drop` says which columns go first on a narrow screen: the highest; 0 never goes, and from 5
@@ -88,7 +90,7 @@ class Column:
     """
 
     heading: str
-    get: Callable[[Any], Cell | Value] | None = None
+    get: Get = ""  # or an attribute; "": named as the heading
     unit: str = ""
     drop: int = 0
     flex: bool = False
@@ -98,8 +100,7 @@ class Column:
     digits: int = 0  # of a number without an interval; 0: as its unit has it
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of cells. `most` rows are for a screen, the rest for --all, pages and files.
 
     `heat` shades cells by their value: a matrix. `chosen` is the row of a cursor.
@@ -118,18 +119,15 @@ class Table:
     def of(
         cls,
         items: Iterable[Any],
-        columns: Iterable[Column | None],
-        *,
+        *columns: Column | None,
         tone: Callable[[Any], Tone] | None = None,
         **options: Any,
     ) -> Table:
         """Return a table with one row per item; a column of None is left out."""
         items = list(items)
         kept = tuple(column for column in columns if column is not None)
-        rows = tuple(
-            tuple(_cell(column.get(each), column.unit) for column in kept if column.get)
-            for each in items
-        )
+        getters = [(_getter(column.get or column.heading), column.unit) for column in kept]
+        rows = tuple(tuple(_cell(get(each), unit) for get, unit in getters) for each in items)
         tones = tuple(map(tone, items)) if tone else ()
         return cls(kept, rows, tones=tones, **options)
 
@@ -153,29 +151,31 @@ class Table:
         return cls(columns, rows, heat=True, **options)
 
 
+def _getter(get: Get) -> Callable[[Any], Any]:
+    """Return what gets a value from an item: a function, or the attribute that is named."""
+    return attrgetter(re.sub(r"[ -]", "_", get)) if isinstance(get, str) else get
+
+
 def _cell(value: Cell | Value, unit: str) -> Cell:
     if isinstance(value, Cell):
-        return replace(value, unit=value.unit or unit) if unit else value
+        return value._replace(unit=value.unit or unit) if unit else value
     return Cell(value, unit)
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(NamedTuple):
     """What was done, to what: the first line. That it is simulated is added by `show`."""
 
     title: str
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The heading of what follows."""
 
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What a reader should conclude, in a sentence, and what to do; its figures stand below."""
 
     text: str
@@ -183,24 +183,21 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Prose."""
 
     text: str
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Names with values."""
 
     rows: tuple[tuple[str, Cell | Value], ...]
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(NamedTuple):
     """What most readers do not need: a line on a screen, closed on a page, open with --all."""
 
     brief: str
@@ -221,8 +218,7 @@ class Kind(StrEnum):
     HEAT = "heat"  # `shades` from 0 to 1 at x, y
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One series of a chart; x or y are names where the axis has names."""
 
     kind: Kind
@@ -239,9 +235,20 @@ class Layer:
     base: float = 0.0  # where bars begin
     reported: bool = False  # published rather than found: hollow or dotted
 
+    @classmethod
+    def of(
+        cls, kind: Kind, items: Iterable[Any], x: Get, y: Get, name: str = "", **more: Any
+    ) -> Layer:
+        """Return a layer with a point per item; `low`, `high`, `texts` are got from items too."""
+        items = list(items)
+        got = {key: more.pop(key) for key in ("low", "high", "texts", "tones") if key in more}
+        x_values, y_values, *rest = (
+            tuple(map(_getter(get), items)) for get in (x, y, *got.values())
+        )
+        return cls(kind, x_values, y_values, name, **dict(zip(got, rest, strict=True)), **more)
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+
+class Axis(NamedTuple):
     """What an axis shows. With `names` it has a place for each of them."""
 
     label: str
@@ -253,8 +260,7 @@ class Axis:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A value worth a line across the chart; marks of one label are named once, in the legend."""
 
     at: float
@@ -263,8 +269,7 @@ class Mark:
     reported: bool = False  # rather than found: dotted
 
 
-@dataclass(frozen=True, slots=True)
-class Zone:
+class Zone(NamedTuple):
     """A stretch of x with a name: a phase, a level."""
 
     start: float
@@ -272,8 +277,7 @@ class Zone:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """Layers over two axes. Unless it is `alone`, a screen leaves it out: a table has its numbers.
 
     `key` says what tones mean: a caption names no colour and no dash, as not all media have them.
@@ -289,16 +293,14 @@ class Chart:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A box of a graph: its name, and facts with or without a word."""
 
     name: str
     facts: tuple[str | tuple[str, Cell], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A link of two nodes; `loads` from 0 to 1 are of both directions, a to b first."""
 
     a: int
@@ -307,8 +309,7 @@ class Edge:
     loads: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """Boxes and the links between them; what all links share is said once."""
 
     nodes: tuple[Node, ...]
@@ -317,8 +318,7 @@ class Graph:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of a whole; its finer causes sum to it. `letter` stands for it without colour.
 
     `tone` is the name of a state (user, system, disk, lock, ...) whose colour is the same
@@ -359,8 +359,7 @@ def _check_sum(name: str, whole: float, parts: tuple[Part, ...], tolerance: floa
         _check_sum(part.name, part.value, part.parts, tolerance)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """The way out: an SVG for pages, lines for screens. `reason` says why no block would do."""
 
     caption: str

@@ -52,15 +52,13 @@ def totals(
 
     yield b.Table.of(
         counts,
-        (
-            b.Column("event", lambda each: each.event),
-            b.Column("scope", lambda each: each.scope) if per_scope else None,
-            b.Column("count", _count),
-            b.Column("of time", _share, "%", drop=2),
-            b.Column("spread", lambda each: each.spread, "±", drop=3),
-            b.Column("rate", rate, drop=1),
-            b.Column("what it counts", lambda each: texts.get(each.event), flex=True, drop=5),
-        ),
+        b.Column("event"),
+        b.Column("scope") if per_scope else None,
+        b.Column("count", _count),
+        b.Column("of time", _share, "%", drop=2),
+        b.Column("spread", "spread", "±", drop=3),
+        b.Column("rate", rate, drop=1),
+        b.Column("what it counts", lambda each: texts.get(each.event), flex=True, drop=5),
         name="events",
     )
     if any(count.status == "scaled" for count in counts):

@@ -81,13 +81,13 @@ def channels_table(rows: Sequence[Shown], highest: float, chosen: int) -> b.Tabl
 
     columns = (
         b.Column("channel", lambda row: str(row.channel)),
-        b.Column("generators", lambda row: row.count),
+        b.Column("generators", "count"),
         b.Column("duty", duty, "%", drop=1),
         b.Column("reads", rate, digits=_DIGITS),
         b.Column("each", lambda row: rate(row, row.count or 1), digits=_DIGITS, drop=2),
         b.Column("of the most", share, "%", bar=True, drop=3),
     )
-    return b.Table.of(rows, columns, chosen=chosen, name="channels")
+    return b.Table.of(rows, *columns, chosen=chosen, name="channels")
 
 
 def drawing(topology: LinksResult, rates: Mapping[Channel, float]) -> b.Graph:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -26,15 +25,15 @@ def blocks(result: Result, name: str = "") -> Iterator[Block]:
     found = describer(result.kind)(result)
     first = next(found, None)
     if name and isinstance(first, Headline):
-        first = replace(first, title=f"{name}: {first.title}")
+        first = first._replace(title=f"{name}: {first.title}")
     simulated = result.simulated
     if simulated is not Simulated.NO:
         if not isinstance(first, Headline):
             found, first = itertools.chain((first,) if first else (), found), Headline("")
         if simulated is Simulated.YES:
-            first = replace(first, title=f"{_LABEL} {first.title}".rstrip())
+            first = first._replace(title=f"{_LABEL} {first.title}".rstrip())
         else:
-            first = replace(first, lines=(*first.lines, _PARTLY))
+            first = first._replace(lines=(*first.lines, _PARTLY))
     if first is not None:
         yield first
     yield from found

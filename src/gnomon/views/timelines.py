@@ -74,13 +74,11 @@ def steps(timeline: Timeline, name: str = "steps") -> b.Table:
     has_bytes = any(mark.bytes is not None for mark in timeline.marks)
     return b.Table.of(
         timeline.marks,
-        (
-            b.Column("time [ns]", lambda mark: mark.time),
-            b.Column("node", lambda mark: mark.node),
-            b.Column("thread", lambda mark: mark.thread),
-            b.Column("message", lambda mark: mark.message or None, drop=1),
-            b.Column("bytes", lambda mark: mark.bytes, drop=2) if has_bytes else None,
-            b.Column("what", lambda mark: mark.what, flex=True),
-        ),
+        b.Column("time [ns]", "time"),
+        b.Column("node"),
+        b.Column("thread"),
+        b.Column("message", lambda mark: mark.message or None, drop=1),
+        b.Column("bytes", drop=2) if has_bytes else None,
+        b.Column("what", flex=True),
         name=name,
     )

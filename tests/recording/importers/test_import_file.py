@@ -109,13 +109,13 @@ def test_numbers_of_senseless_size_are_left_out(tmp_path: Path, number: str) -> 
 def test_values_far_apart_are_rounded_rather_than_lost(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(
-        "5000000000,J,e,1,100.00,,\n0.00000000000000000001,J,e,1,100.00,,\n"
-        "0.1234567891,J,e,1,100.00,,\n"
+        "5000000000,J,power/energy-pkg/,1,100.00,,\n0.00000000000000000001,J,power/energy-pkg/,1,100.00,,\n"
+        "0.1234567891,J,power/energy-pkg/,1,100.00,,\n"
     )
     data = import_file(path)
     assert [reading.value for reading in data.readings] == [5 * 10**17, 0, 12_345_679]
     assert data.events[0].scale == 1e-8
-    assert data.warnings == ("e: values were rounded to 8 digits after the point",)
+    assert data.warnings == ("power/energy-pkg/: values were rounded to 8 digits after the point",)
 
 
 TEXTS = [(DATA / name).read_text() for name in FIXTURES]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.errors import RecordingError
 from gnomon.recording.contents import EventInfo, Reading, RunInfo, Status
 from gnomon.recording.importers import import_file
 from gnomon.recording.importers.draft import ImportedData
@@ -393,3 +394,32 @@ def test_scaled_values_are_what_was_printed() -> None:
         energy = next(r for r in data.readings if r.event == "power/energy-pkg/")
         assert energy.value is not None
         assert energy.value * scale[energy.event] == 41.75
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "      299,924,490,108,718 line\n",
+        "total 24\n   12 files\n   7 folders\n",
+        "1,2,three,100,50.0\n",
+        "3;;apples;100;100.00;;\n",
+    ],
+)
+def test_text_without_a_known_event_is_not_imported(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text(text)
+    with pytest.raises(RecordingError, match="no reading that could be understood"):
+        import_file(path)
+
+
+def test_what_a_program_printed_between_perfs_lines_is_named_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("1,024 lines\n" + (DATA / "perf6-text.txt").read_text() + "7 done\n")
+    data = import_file(path)
+    assert [reading.event for reading in data.readings] == [
+        reading.event for reading in load("perf6-text.txt").readings
+    ]
+    assert [text for text in data.warnings if "not understood" in text] == [
+        "line 1 was not understood: 1,024 lines",
+        f"line {len(path.read_text().splitlines())} was not understood: 7 done",
+    ]

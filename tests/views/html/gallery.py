@@ -137,18 +137,16 @@ def _events() -> Table:
     ]
     return Table.of(
         rows,
-        [
-            Column("event", lambda e: Cell(e[0], hint=f"counts {e[0]}")),
-            Column(
-                "mean",
-                lambda e: Cell(e[1], e[2], e[1] * 0.96, e[1] * 1.04, e[3]),
-                interval="95 % interval",
-            ),
-            Column("share", lambda e: e[1] / 5e9, "%", bar=True, drop=3),
-            Column("course", lambda e: Cell(course=e[4]), drop=5),
-            Column("time", lambda e: e[1] / 7, "ns", common=True),
-            Column("missing", lambda e: Cell(None, status="not supported") if e[1] > 1e9 else 3),
-        ],
+        Column("event", lambda e: Cell(e[0], hint=f"counts {e[0]}")),
+        Column(
+            "mean",
+            lambda e: Cell(e[1], e[2], e[1] * 0.96, e[1] * 1.04, e[3]),
+            interval="95 % interval",
+        ),
+        Column("share", lambda e: e[1] / 5e9, "%", bar=True, drop=3),
+        Column("course", lambda e: Cell(course=e[4]), drop=5),
+        Column("time", lambda e: e[1] / 7, "ns", common=True),
+        Column("missing", lambda e: Cell(None, status="not supported") if e[1] > 1e9 else 3),
         caption="Events by importance",
         tone=lambda e: (
             Tone.DOUBT if e[0] == "cycles" else Tone.FAINT if e[1] < 3000 else Tone.PLAIN
@@ -301,12 +299,8 @@ def compare() -> list[Block]:
         ),
         Table.of(
             effects,
-            [
-                Column("event", lambda e: e[0]),
-                Column(
-                    "B against A", lambda e: Cell(e[1], "x", e[2], e[3]), interval="95 % interval"
-                ),
-            ],
+            Column("event", lambda e: e[0]),
+            Column("B against A", lambda e: Cell(e[1], "x", e[2], e[3]), interval="95 % interval"),
             tone=lambda e: e[4],
         ),
         Section("Every run"),

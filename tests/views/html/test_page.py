@@ -153,7 +153,7 @@ def test_a_fragment_is_complete_without_scripts() -> None:
 
 
 def test_a_fragment_shows_few_rows_of_a_long_table() -> None:
-    table = Table.of(range(100), [Column("n", lambda v: v)])
+    table = Table.of(range(100), Column("n", lambda v: v))
     assert "The first 25 of 100 rows." in words(fragment([table]))
 
 
@@ -187,7 +187,7 @@ def huge(rows: int) -> list[Block]:
         Column("bytes", lambda i: i * 4096, "B", common=True),
     ]
     charts = [Chart(each.kind, Axis("x"), Axis("y"), (each,)) for each in (curve, dots, spans)]
-    return [Headline("huge"), Table.of(items, columns), *charts]
+    return [Headline("huge"), Table.of(items, *columns), *charts]
 
 
 def test_ten_times_the_rows_take_at_most_twelve_times_the_time() -> None:

@@ -161,9 +161,7 @@ def test_what_stands_between_backticks_is_something_to_type() -> None:
 
 
 def test_numbers_have_muted_units_and_the_value_to_sort_by() -> None:
-    markup = written(
-        Table.of([1.5e9, 2e6], [Column("name", str), Column("time", lambda v: v, "ns")])
-    )
+    markup = written(Table.of([1.5e9, 2e6], Column("name", str), Column("time", lambda v: v, "ns")))
     assert 'data-v="1500000000.0"' in markup
     assert f'1.5{NARROW}<span class="u">s</span>' in markup
 
@@ -207,15 +205,15 @@ def test_what_was_not_counted_is_marked() -> None:
 
 
 def test_a_common_scale_stands_in_the_heading() -> None:
-    markup = written(Table.of([1e6, 2.5e6], [Column("time", lambda v: v, "ns", common=True)]))
+    markup = written(Table.of([1e6, 2.5e6], Column("time", lambda v: v, "ns", common=True)))
     assert "time [ms]" in markup
     assert rows_of(markup) == [["1.000"], ["2.500"]]
 
 
 def test_a_bar_is_as_long_as_the_share_or_as_the_part_of_the_greatest() -> None:
-    share = written(Table.of([0.25, 0.5], [Column("share", lambda v: v, "%", bar=True)]))
+    share = written(Table.of([0.25, 0.5], Column("share", lambda v: v, "%", bar=True)))
     assert re.findall(r"--w:([\d.]+)%", share) == ["25", "50"]
-    size = written(Table.of([10, 40], [Column("n", lambda v: v, bar=True)]))
+    size = written(Table.of([10, 40], Column("n", lambda v: v, bar=True)))
     assert re.findall(r"--w:([\d.]+)%", size) == ["25", "100"]
 
 
@@ -240,7 +238,7 @@ def test_tones_are_a_class_and_a_sign() -> None:
     markup = written(
         Table.of(
             ["a", "b"],
-            [Column("x", lambda v: v)],
+            Column("x", lambda v: v),
             tone=lambda v: Tone.BAD if v == "b" else Tone.PLAIN,
         )
     )
@@ -250,7 +248,7 @@ def test_tones_are_a_class_and_a_sign() -> None:
 
 def test_columns_and_tables_without_anything_are_left_out() -> None:
     assert "empty" not in written(
-        Table.of(["a"], [Column("x", lambda v: v), Column("empty", lambda v: "")])
+        Table.of(["a"], Column("x", lambda v: v), Column("empty", lambda v: ""))
     )
     assert written(Table((), ())) == ""
     assert written(Table((Column("x"),), ())) == ""
@@ -259,7 +257,7 @@ def test_columns_and_tables_without_anything_are_left_out() -> None:
 @pytest.mark.parametrize("most", [25, 5000])
 def test_a_long_table_is_cut_and_says_so(most: int) -> None:
     items = range(6000)
-    markup = written(Table.of(items, [Column("n", lambda v: v)]), rows=most)
+    markup = written(Table.of(items, Column("n", lambda v: v)), rows=most)
     assert markup.count("<tr>") == most + 1
     assert f"The first {most:,} of 6,000 rows." in words(markup)
 

@@ -47,14 +47,12 @@ def _table(rows: int = 3, most: int | None = None) -> Table:
     ]
     return Table.of(
         items,
-        (
-            Column("event", lambda r: r[0]),
-            Column("mean", lambda r: Cell(r[1], "ns", 0.9 * r[1], 1.1 * r[1]), interval="90 %"),
-            Column("spread", lambda r: 0.053, "±", drop=3),
-            Column("share", lambda r: 0.5, "%", bar=True),
-            Column("source", lambda _: "perf", drop=5),
-            Column("what it counts", lambda r: r[2], flex=True, drop=2),
-        ),
+        Column("event", lambda r: r[0]),
+        Column("mean", lambda r: Cell(r[1], "ns", 0.9 * r[1], 1.1 * r[1]), interval="90 %"),
+        Column("spread", lambda r: 0.053, "±", drop=3),
+        Column("share", lambda r: 0.5, "%", bar=True),
+        Column("source", lambda _: "perf", drop=5),
+        Column("what it counts", lambda r: r[2], flex=True, drop=2),
         most=most,
     )
 
@@ -226,12 +224,10 @@ def test_rows_beyond_the_most_are_counted() -> None:
 def test_missing_numbers_are_dashes_and_missing_columns_are_not_there() -> None:
     table = Table.of(
         [(1, None), (None, None)],
-        (
-            Column("name", lambda _: "x"),
-            Column("value", lambda r: r[0]),
-            Column("never", lambda r: Cell(r[1])),
-            Column("why", lambda r: Cell(None, status="not-supported")),
-        ),
+        Column("name", lambda _: "x"),
+        Column("value", lambda r: r[0]),
+        Column("never", lambda r: Cell(r[1])),
+        Column("why", lambda r: Cell(None, status="not-supported")),
     )
     assert [*lines([table], Screen())] == [
         "name  value  why",
@@ -241,7 +237,7 @@ def test_missing_numbers_are_dashes_and_missing_columns_are_not_there() -> None:
 
 
 def test_a_value_that_was_not_counted_outright_is_marked() -> None:
-    table = Table.of([1], (Column("mean", lambda _: Cell(5000, status="scaled")),))
+    table = Table.of([1], Column("mean", lambda _: Cell(5000, status="scaled")))
     assert [*lines([table], Screen())][1].strip() == "~ 5,000"
 
 

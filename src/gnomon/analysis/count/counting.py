@@ -307,12 +307,20 @@ def answer(asked: Asked, counts: Sequence[EventCount]) -> tuple[EventCount, ...]
     scopes: dict[str, dict[str, EventCount]] = {}
     for count in counts:
         scopes.setdefault(count.scope, {})[_bare(count.event)] = count
+    # What cannot be counted at all is refused in one place, and counted in none of the others.
+    refused = {_bare(count.event): count for count in counts if count.value is None}
     lines = [
-        _computed(asked.presets[name], found) if name in asked.presets else found.get(_bare(name))
-        for found in scopes.values()
+        _computed(asked.presets[name], scope, found, refused)
+        if name in asked.presets
+        else found.get(_bare(name))
+        for scope, found in scopes.items()
         for name in asked.order
     ]
-    return tuple(line for line in lines if line is not None)
+    known = [line for line in lines if line is not None]
+    if len({line.scope for line in known if line.value is not None}) <= 1:
+        place = {_bare(name): number for number, name in enumerate(asked.order)}
+        known.sort(key=lambda line: place[_bare(line.event)])
+    return tuple(known)
 
 
 def _bare(label: str) -> str:
@@ -320,17 +328,21 @@ def _bare(label: str) -> str:
     return label.removesuffix(":u")
 
 
-def _computed(preset: Available, counts: dict[str, EventCount]) -> EventCount | None:
-    operands = [counts[event.name] for event in preset.operands if event.name in counts]
-    if len(operands) < len(preset.operands):
+def _computed(
+    preset: Available, scope: str, counts: dict[str, EventCount], refused: dict[str, EventCount]
+) -> EventCount | None:
+    both = refused | counts
+    operands = [both[event.name] for event in preset.operands if event.name in both]
+    if len(operands) < len(preset.operands) or not any(o.scope == scope for o in operands):
         return None
+    missing = next((operand for operand in operands if operand.value is None), None)
     names = preset.definition.events
-    runs = zip(*(operand.values for operand in operands), strict=True)
+    # A refusal has one reading however many runs there were.
+    runs = zip(*(operand.values for operand in operands), strict=missing is None)
     values = [
         preset.definition.evaluate(_whole(dict(zip(names, run, strict=True)))) for run in runs
     ]
     known = [value for value in values if value is not None]
-    missing = next((operand for operand in operands if operand.value is None), None)
     from gnomon.analysis.count.result import EventCount
 
     scaled = any(operand.status is Status.SCALED for operand in operands)
@@ -340,7 +352,7 @@ def _computed(preset: Available, counts: dict[str, EventCount]) -> EventCount | 
         unit=operands[0].unit,
         status=missing.status if missing else Status.SCALED if scaled else Status.COUNTED,
         running=min((o.running for o in operands if o.running is not None), default=None),
-        scope=operands[0].scope,
+        scope=scope,
         spread=relative_spread(known) if len(values) > 1 else None,
         values=tuple(values),
     )

@@ -54,7 +54,7 @@ def events(
             if there:
                 raise UsageError(f"{option} does not go with --on: omit one of them.")
     if presets:
-        return _presets(source(_one(on)), pattern, available=available)
+        return _presets(_one(on), pattern, available=available)
     if metrics:
         return _metrics(pattern)
     if cpu is not None and lists is None:
@@ -113,11 +113,12 @@ def _of_lists(lists: str, cpu: str | None, pattern: str | None) -> EventsResult:
     )
 
 
-def _presets(counting: Source, pattern: str | None, *, available: bool) -> EventsResult:
+def _presets(on: Source | str | None, pattern: str | None, *, available: bool) -> EventsResult:
     """List the portable names: what they mean, and from what they are counted here."""
     from gnomon.events.presets import Unavailable, known_presets, load_presets
     from gnomon.events.syntax import PREFIX
 
+    counting = source(on)
     table = preset_table(counting, PREFIX) or load_presets()
     rows = []
     for name, info in known_presets().items():
@@ -136,7 +137,7 @@ def _presets(counting: Source, pattern: str | None, *, available: bool) -> Event
         if row.available or not available:
             rows.append(row)
     origin = Provenance(counting.name, simulated=counting.capabilities.simulated)
-    name = "" if origin.source == "host" else origin.source
+    name = "" if on is None else origin.source
     return EventsResult(tuple(rows), Listed.PRESETS, name, tried=True, provenance=origin)
 
 

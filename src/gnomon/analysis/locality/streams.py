@@ -184,8 +184,7 @@ class TracedStream(Stream):
     def __iter__(self) -> Iterator[Accesses]:
         from gnomon.machines.tracing import trace
 
-        given = self._command
-        with trace(given.argv, given.environment, given.directory, given.stdout) as traced:
+        with trace(self._command) as traced:
             reader = _native.ReferenceReader(traced.program.feeds)
             traced.release()
             now = 0

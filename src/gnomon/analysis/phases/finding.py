@@ -25,7 +25,7 @@ from gnomon.measure.keep import write_run
 from gnomon.measure.run import TIMED_OUT, Measurement
 from gnomon.recording.contents import RunInfo
 from gnomon.sources.abilities import TellsFootprint
-from gnomon.sources.base import Command, Source
+from gnomon.sources.base import Command, Cpus, Process, Source, Target, Thread
 from gnomon.sources.registry import source
 from gnomon.units import format_duration, parse_duration
 
@@ -48,6 +48,7 @@ def phases(
     events: str | None = None,
     interval: str | int = INTERVAL,
     repeat: int = 1,
+    duration: str | float | None = None,
     timeout: str | float | None = None,
     warmup: int = 0,
     resume: bool = False,
@@ -58,9 +59,9 @@ def phases(
 ) -> PhasesResult:
     """Split a run into phases.
 
-    `what` is a recording or its path; a command, as a list of words, to be run and
-    recorded; a `PhaseSeries` or several; or a pair of times and values. `by` names what a
-    recording is split by: `footprint`, or events, several separated by commas. `shape` is
+    `what` is a recording or its path; a command, as a list of words, or another target, to be
+    recorded for `duration`; a `PhaseSeries` or several; or a pair of times and values. `by` names
+    what a recording is split by: `footprint`, or events, several separated by commas. `shape` is
     `lines`, `hinge`, `levels`, or `auto`: levels for rates, otherwise what BIC prefers.
     `exactly` asks for so many phases without asking whether noise could show them. `on`
     says where a command is counted; by default on this host, with the command's footprint.
@@ -81,16 +82,21 @@ def phases(
     if isinstance(what, str | os.PathLike):
         with Recording.open(what) as recording:
             return _of_recording(recording, names, run, options)
-    command = _command(what)
-    if command is None:
+    target = _target(what)
+    if target is None:
         return _of_series(_as_series(what), options)
+    if isinstance(target, Cpus) and "footprint" in names:
+        raise UsageError(
+            "whole CPUs have no footprint: split by events, as in --by context-switches."
+        )
     from gnomon.measure.campaign import Terms
     from gnomon.units import parse_seconds
 
     with watched(
-        command,
+        target,
         _to_count(events, names),
         interval=interval,
+        duration=parse_seconds(duration, "duration"),
         terms=Terms(
             repeat=repeat,
             timeout=parse_seconds(timeout, "timeout"),
@@ -144,8 +150,8 @@ class _Options:
         return (Shape(self.shape),)
 
 
-def _command(what: Any) -> Command | None:
-    if isinstance(what, Command):
+def _target(what: Any) -> Target | None:
+    if isinstance(what, Command | Process | Thread | Cpus):
         return what
     words = isinstance(what, Sequence) and what and all(isinstance(word, str) for word in what)
     return Command(tuple(what)) if words else None
@@ -246,26 +252,30 @@ class Watch:
 
 @contextmanager
 def watched(
-    command: Command,
+    target: Target,
     events: str | None,
     *,
     interval: str | int,
+    duration: float | None = None,
     terms: Terms,
     on: Source | str | None = None,
 ) -> Iterator[tuple[Recording, Watch]]:
-    """Run the command and yield its recording, which without an output is kept for the block."""
+    """Record a target and yield the recording, which without an output is kept for the block."""
     from gnomon.recording import Recording
 
     chosen = source(on)
-    counting = chosen.with_footprint() if isinstance(chosen, TellsFootprint) else chosen
+    counting = chosen
+    if isinstance(chosen, TellsFootprint) and isinstance(target, Command | Process):
+        counting = chosen.with_footprint()
     seconds, output = terms.timeout, terms.output
     with tempfile.TemporaryDirectory(prefix="gnomon-phases-") as folder:
         place = Path(folder) / "run.gnomon" if output is None else output
         if terms.repeat == 1 and not terms.warmup and not terms.resume:
             counted = count(
-                command,
+                target,
                 events,
                 interval=interval,
+                duration=duration,
                 timeout=seconds,
                 output=place,
                 overwrite=terms.overwrite,
@@ -275,7 +285,8 @@ def watched(
         else:
             tick = parse_duration(interval) if isinstance(interval, str) else interval
             terms = replace(terms, output=place) if output is not None else terms
-            last, interrupted = _several(command, events, tick, terms, counting, Path(place))
+            subject = _Subject(counting, target, tick, duration)
+            last, interrupted = _several(subject, events, terms, Path(place))
         late = seconds is not None and last.end - last.start >= seconds * 1e9
         status = last.exit_status or (TIMED_OUT if late else 0)
         doubts = tuple(_doubts(status, seconds, late))
@@ -283,8 +294,18 @@ def watched(
             yield recording, Watch(status, interrupted, doubts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is recorded, how often it is read, and for how long."""
+
+    source: Source
+    target: Target
+    interval: int
+    duration: float | None
+
+
 def _several(
-    command: Command, events: str | None, interval: int, terms: Terms, source: Source, place: Path
+    subject: _Subject, events: str | None, terms: Terms, place: Path
 ) -> tuple[RunInfo, bool]:
     """Make the runs, and have all of them in a recording; returns the last and whether it is cut.
 
@@ -295,14 +316,16 @@ def _several(
     from gnomon.measure.identity import identify
     from gnomon.recording import RecordingWriter
 
-    groups = prepare(source, events, [command])
-    origin = replace(source.provenance(command), interval=interval)
-    options = {"-e": events, "--repeat": terms.repeat, "-i": interval}
+    source, target = subject.source, subject.target
+    interval, duration = subject.interval, subject.duration
+    groups = prepare(source, events, [target])
+    origin = replace(source.provenance(target), interval=interval)
+    options = {"-e": events, "--repeat": terms.repeat, "-i": interval, "-d": duration}
     tasks = [Task(0, run) for run in range(terms.repeat)]
     plan = Plan(
         "phases",
         tasks,
-        identify([command], [(source, origin)], options),
+        identify([target], [(source, origin)], options),
         [(path, origin) for path in terms.outputs],
         warmups(tasks, terms.warmup),
         simulated=source.capabilities.simulated,
@@ -312,7 +335,10 @@ def _several(
         writer = None if terms.outputs else stack.enter_context(RecordingWriter(place, origin))
 
         def make(task: Task) -> Measurement:
-            return one_run(source, groups, command, task, interval=interval, timeout=terms.timeout)
+            return one_run(
+                source, groups, target, task,
+                interval=interval, duration=duration, timeout=terms.timeout,
+            )  # fmt: skip
 
         def take(_: Task, made: Measurement) -> None:
             runs.extend(made.runs)

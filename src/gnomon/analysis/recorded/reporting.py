@@ -11,6 +11,7 @@ from typing import Any
 
 from gnomon.analysis.recorded.opening import results_in
 from gnomon.errors import GnomonError, UsageError
+from gnomon.recording.files import check_new
 from gnomon.result import Result
 from gnomon.result_types import is_result
 
@@ -59,8 +60,7 @@ def report(
     Two recordings are compared as well. A page that exists is an error without `overwrite`.
     """
     path = Path(output)
-    if path.exists() and not overwrite:
-        raise UsageError(f"'{path}' already exists: choose another name with -o, or --force.")
+    check_new(path, "the page", force=overwrite)
     page = ReportPage.of([files] if isinstance(files, str | os.PathLike) else list(files))
     _show().write_page(path, *page.results, names=page.names)
     return page

@@ -17,7 +17,7 @@ from gnomon import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.survey.batches import Batch
-    from gnomon.analysis.survey.making import default_output, resume, survey
+    from gnomon.analysis.survey.making import resume, survey
     from gnomon.analysis.survey.recorded import survey_of
     from gnomon.analysis.survey.result import Fold, SurveyResult, SurveyRow
 
@@ -26,7 +26,6 @@ __all__ = [
     "Fold",
     "SurveyResult",
     "SurveyRow",
-    "default_output",
     "resume",
     "survey",
     "survey_of",
@@ -39,7 +38,6 @@ __getattr__, __dir__ = lazy_names(
         "Fold": "result",
         "SurveyResult": "result",
         "SurveyRow": "result",
-        "default_output": "making",
         "resume": "making",
         "survey": "making",
         "survey_of": "recorded",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gnomon.errors import NotSupportedError, RecordingError, UnknownEventError, UsageError
 from gnomon.events.event import Group, Request
 from gnomon.events.syntax import parse_events, split_items
-from gnomon.sources.base import Command, Source
+from gnomon.sources.base import Command, Cpus, Source, Target
 from gnomon.sources.registry import On, event_prefix, local, sources
 
 Chosen = tuple[Source, Sequence[Request]]
@@ -17,20 +17,24 @@ Chosen = tuple[Source, Sequence[Request]]
 _SIMULATED_ONLY = ("workload:", "signal:", "program:")
 
 
-def choose_sources(command: Command, on: On, seed: int) -> tuple[Source, ...]:
+def choose_sources(target: Target, on: On, seed: int) -> tuple[Source, ...]:
     """Return the sources to count on: those that were chosen, or all that count something here.
 
     The seed is that of simulations.
     """
     if on is not None:
         return sources(on, usual_seed=seed)
-    if command.argv and command.argv[0].startswith(_SIMULATED_ONLY):
+    command = target.command if isinstance(target, Cpus) else target
+    argv = command.argv if isinstance(command, Command) else ()
+    if argv and argv[0].startswith(_SIMULATED_ONLY):
         raise UsageError(
-            f"'{command.argv[0]}' runs on simulated machines only: "
+            f"'{argv[0]}' runs on simulated machines only: "
             "name one with --on; `gnomon sim list` lists them."
         )
     first, *others = local()
-    return (first, *filter(_works, others))
+    kind = type(target).__name__.lower()
+    able = (source for source in others if kind in source.capabilities.scopes)
+    return (first, *filter(_works, able))
 
 
 def _works(source: Source) -> bool:

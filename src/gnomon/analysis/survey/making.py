@@ -20,9 +20,9 @@ from gnomon.errors import GnomonError, RecordingError, UsageError
 from gnomon.measure.campaign import Campaign, Plan, Task, Terms, in_rounds, warmups
 from gnomon.measure.identity import Identity, identify
 from gnomon.measure.keep import refuse_change
-from gnomon.measure.run import Measurement, measure
+from gnomon.measure.run import Measurement, measure, runs_command
 from gnomon.recording.contents import ONE_RUN, SIMULATED_CLOCK, Provenance
-from gnomon.sources.base import Command, Source
+from gnomon.sources.base import Command, Cpus, Process, Source, Target, as_target
 from gnomon.sources.registry import On, current_word, event_prefix, sources
 from gnomon.units import parse_duration, parse_seconds
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def survey(
-    command: Sequence[str] | Command,
+    command: Sequence[str] | Target,
     events: str | None = None,
     *,
     output: str | os.PathLike[str] | None = None,
@@ -40,6 +40,7 @@ def survey(
     on: On = None,
     one_run: bool = False,
     interval: str | int | None = None,
+    duration: str | float | None = None,
     timeout: str | float | None = None,
     warmup: int = 0,
     resume: bool = False,
@@ -49,6 +50,8 @@ def survey(
 ) -> SurveyResult:
     """Measure every event that can be counted over a command, and record it in `output`.
 
+    Instead of a command it may be a `Process` or `Cpus`; a run of them takes `duration`, by
+    default 1 s, and a command is ended after it.
     `on` says where to count, as `--on` does: a word, a source, or a list of them; without it on
     this host, and under valgrind where that is installed. With `one_run` all events of a source
     share one run and take turns, a set of them an `interval` (20 ms, on a simulated machine 20 us
@@ -57,35 +60,38 @@ def survey(
     goes on, if program, options and machine are the same; `resume` makes it an error that there is
     none.
     """
+    target = as_target(command)
+    limit = parse_seconds(duration, "duration")
+    limit = _USUAL if limit is None and not runs_command(target) else limit
     terms = Terms(
         repeat=repeat,
         seed=seed,
         timeout=parse_seconds(timeout, "timeout"),
         warmup=warmup,
         resume=resume,
-        output=default_output(_as_command(command).argv) if output is None else output,
+        output=_default_output(target) if output is None else output,
         overwrite=overwrite,
         on_progress=on_progress,
     )
     if interval is not None and not one_run:
         raise UsageError("an interval is for events that take turns: ask for one run as well.")
-    command = _as_command(command)
-    found = choose_sources(command, on, seed)
+    found = choose_sources(target, on, seed)
     identity = identify(
-        [command],
-        [(source, source.provenance(command)) for source in found],
+        [target],
+        [(source, source.provenance(target)) for source in found],
         {
             "-e": events,
             "--repeat": repeat,
             "--seed": seed,
             "--one-run": one_run,
             "-i": parse_duration(interval) if isinstance(interval, str) else interval,
+            "-d": limit,
         },
     )
     [path] = terms.outputs
     if not overwrite and (before := _Found.at(path)) is not None and not before.complete:
         refuse_change(f"'{before.path}'", before.provenance.campaign, identity, _OTHERWISE)
-        return _go_on(before, terms, _Find(seed, found))
+        return _go_on(before, terms, _Find(seed, found), target, limit)
     chosen = choose_events(found, events)
     find = _Find(seed, [source for source, _ in chosen])
     if one_run:
@@ -96,16 +102,17 @@ def survey(
         misfits: tuple[str, ...] = ()
     else:
         batches, misfits = plan_batches(chosen)
-    # A command that cannot even be started must neither leave a recording nor replace one.
-    find(batches[0].origin).open(batches[0].groups, command).close()
-    provenance = _provenance(command, batches, find, (repeat, seed), one_run=one_run)
+    # What cannot even be started must neither leave a recording nor replace one.
+    find(batches[0].origin).open(batches[0].groups, target).close()
+    provenance = _provenance(target, batches, find, (repeat, seed), one_run=one_run)
     if one_run:
-        provenance = _with_turns(provenance, batches, find, command, interval)
-    made = _Made(batches, command, find, terms, identity, provenance)
+        provenance = _with_turns(provenance, batches, find, target, interval)
+    made = _Made(batches, target, limit, find, terms, identity, provenance)
     return made.carry_out(interval, [f"not counted: {text}" for text in misfits])
 
 
 _OTHERWISE = "choose another name with -o, or start anew with --force"
+_USUAL = 1.0  # seconds of a run of what does not end by itself
 
 
 def resume(
@@ -134,8 +141,13 @@ def resume(
             return survey_of(recording)
     seed = provenance.seed or 1
     find = _Find(seed, () if on is None else sources(on, usual_seed=seed))
+    if not provenance.target.startswith("command"):
+        raise UsageError(
+            f"'{found.path}' is of {provenance.target}, which may have changed: to go on, repeat "
+            "the whole command that began it."
+        )
+    command = Command(provenance.command)
     if before := provenance.campaign:
-        command = Command(provenance.command)
         origins = dict.fromkeys(line.partition(" ")[0] for line in provenance.plan)
         counted = [(find(origin), find(origin).provenance(command)) for origin in origins]
         now = identify([command], counted, {})
@@ -148,7 +160,7 @@ def resume(
         output=found.path,
         on_progress=on_progress,
     )
-    return _go_on(found, terms, find)
+    return _go_on(found, terms, find, command, _limit(provenance.campaign))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +189,20 @@ class _Found:
             return None
 
 
-def _go_on(found: _Found, terms: Terms, find: FindSource) -> SurveyResult:
+def _limit(identity: Identity) -> float | None:
+    text = identity.get("-d", "")
+    return float(text) if text else None
+
+
+def _go_on(
+    found: _Found, terms: Terms, find: FindSource, target: Target, limit: float | None
+) -> SurveyResult:
     """Make the rest of the runs as they were planned."""
     provenance = found.provenance
     made = _Made(
         read_batches(provenance.plan, find),
-        Command(provenance.command),
+        target,
+        limit,
         find,
         terms,
         provenance.campaign,
@@ -196,7 +216,8 @@ class _Made:
     """A survey that is being made."""
 
     batches: Sequence[Batch]
-    command: Command
+    target: Target
+    limit: float | None
     find: FindSource
     terms: Terms
     identity: Identity
@@ -227,8 +248,13 @@ class _Made:
     def _one_run(self) -> bool:
         return self.provenance.target.endswith(ONE_RUN)
 
+    @property
+    def _longest(self) -> float | None:
+        limits = [each for each in (self.limit, self.terms.timeout) if each is not None]
+        return min(limits, default=None)
+
     def _whole(self, source: Source, batch: Batch, _: int) -> Measurement:
-        return measure(source, batch.groups, self.command, duration=self.terms.timeout)
+        return measure(source, batch.groups, self.target, duration=self._longest)
 
     def _in_turns(self, interval: str | int | None) -> Callable[[Source, Batch, int], Measurement]:
         from gnomon.analysis.survey.turns import Turns, measure_in_turns
@@ -236,7 +262,7 @@ class _Made:
         def count(source: Source, batch: Batch, run: int) -> Measurement:
             # Another order in every run: what one misses another may meet.
             turns = Turns(interval, self.terms.seed + run)
-            return measure_in_turns(source, batch, self.command, self.terms.timeout, turns)
+            return measure_in_turns(source, batch, self.target, self._longest, turns)
 
         return count
 
@@ -244,7 +270,8 @@ class _Made:
         batch = self.batches[task.batch]
         source = self.find(batch.origin)
         made = count(source, batch, task.run)
-        if not made.interrupted and any(info.exit_status is None for info in made.runs):
+        made.check_time(self.terms.timeout)
+        if made.timed_out and not made.interrupted:
             raise GnomonError(
                 f"a run was ended, because it took longer than {self.terms.timeout:g} s: "
                 "allow more time with --timeout; what was measured before is recorded."
@@ -271,7 +298,7 @@ class _Made:
 
 
 def _provenance(
-    command: Command,
+    target: Target,
     batches: Sequence[Batch],
     find: FindSource,
     repeated: tuple[int, int],
@@ -280,15 +307,16 @@ def _provenance(
 ) -> Provenance:
     origins = list(dict.fromkeys(batch.origin for batch in batches))
     found = [find(origin) for origin in origins]
-    told = [source.provenance(command) for source in found]
+    told = [source.provenance(target) for source in found]
     # The host is what is not simulated; what valgrind is belongs to a survey of it alone.
     machines = [each.machine for each in told if each.clock == SIMULATED_CLOCK]
     repeat, seed = repeated
+    what = "command" if isinstance(target, Command) else told[0].target
     return replace(
         told[0],
         source=", ".join(origins),
         simulated=all(source.capabilities.simulated for source in found),
-        target=f"command {ONE_RUN}" if one_run else "command",
+        target=f"{what} {ONE_RUN}" if one_run else what,
         machine=", ".join(machines) or told[0].machine,
         plan=tuple(batch.text for batch in batches),
         repeat=repeat,
@@ -300,7 +328,7 @@ def _with_turns(
     provenance: Provenance,
     batches: Sequence[Batch],
     find: FindSource,
-    command: Command,
+    target: Target,
     interval: str | int | None,
 ) -> Provenance:
     """Return a provenance that tells what is counted all the time, and how long a turn is."""
@@ -313,7 +341,7 @@ def _with_turns(
     for batch in batches:
         source = find(batch.origin)
         prefix = event_prefix(batch.origin) if several else ""
-        always += [prefix + label for label in always_counted(source, batch, command)]
+        always += [prefix + label for label in always_counted(source, batch, target)]
         lengths.append(tick_length(interval, source))
     same = lengths[0] if len(set(lengths)) == 1 else None
     return replace(provenance, always=tuple(always), interval=same)
@@ -332,13 +360,12 @@ class _Find:
         return self._found[origin]
 
 
-def _as_command(command: Sequence[str] | Command) -> Command:
-    if isinstance(command, str):
-        raise UsageError("give the command as a list of words, as in ['./program', 'arg'].")
-    return command if isinstance(command, Command) else Command(tuple(command))
-
-
-def default_output(command: Sequence[str]) -> str:
+def _default_output(target: Target) -> str:
     """Return the name of a survey's recording when none is given: that of the program."""
-    name = Path(command[0].partition(":")[2] or command[0]).name if command else "program"
+    command = target.command if isinstance(target, Cpus) else target
+    if isinstance(command, Command) and command.argv:
+        word = command.argv[0]
+        name = Path(word.partition(":")[2] or word).name
+    else:
+        name = f"process-{target.pid}" if isinstance(target, Process) else "cpus"
     return f"{name}-survey.gnomon"

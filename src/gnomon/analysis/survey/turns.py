@@ -17,7 +17,7 @@ from gnomon.analysis.survey.result import RunKey
 from gnomon.measure.run import Measurement, event_infos, measure
 from gnomon.measure.turns import Growing
 from gnomon.recording.contents import Reading, Status
-from gnomon.sources.base import Command, Rotates, Source
+from gnomon.sources.base import Rotates, Source, Target
 
 if TYPE_CHECKING:
     from gnomon.analysis.estimate.model import Array, Tick
@@ -36,19 +36,19 @@ class Turns:
 
 
 def measure_in_turns(
-    source: Source, batch: Batch, command: Command, timeout: float | None, turns: Turns
+    source: Source, batch: Batch, target: Target, limit: float | None, turns: Turns
 ) -> Measurement:
     """Count a batch in one run; whatever fits on the counters at once takes no turns."""
     requests = [request for group in batch.groups for request in group]
     if not isinstance(source, Rotates):
-        return measure(source, batch.groups, command, duration=timeout)
-    sets = countable_sets(source, plan_sets(source, requests), command)
+        return measure(source, batch.groups, target, duration=limit)
+    sets = countable_sets(source, plan_sets(source, requests), target)
     if len(sets.sets) < 2:
-        return measure(source, batch.groups, command, duration=timeout)
+        return measure(source, batch.groups, target, duration=limit)
     layout = sets.layout
     order = Shuffled(layout, turns.seed)
     kept: list[Reading] = []
-    with open_rotation(source, sets, command, order.choose()) as rotation:
+    with open_rotation(source, sets, target, order.choose()) as rotation:
         keeper = Keeper(layout, kept.extend)
         step = tick_length(turns.interval, source)
         pace = Growing(step, len(layout.sets), simulated=source.capabilities.own_time)
@@ -56,7 +56,7 @@ def measure_in_turns(
         def heed(_: Turn, tick: Tick) -> None:
             pace.note(tick.seconds, tick.fixed.tolist())
 
-        outcome = follow(rotation, keeper, order, command, pace, timeout, heed)
+        outcome = follow(rotation, keeper, order, target, pace, limit, heed)
         infos = event_infos(rotation.requests)
         return Measurement(
             events=infos,
@@ -68,12 +68,12 @@ def measure_in_turns(
         )
 
 
-def always_counted(source: Source, batch: Batch, command: Command) -> tuple[str, ...]:
+def always_counted(source: Source, batch: Batch, target: Target) -> tuple[str, ...]:
     """Return the events that tell the state while the others of a batch take turns."""
     requests = [request for group in batch.groups for request in group]
     if not isinstance(source, Rotates):
         return ()
-    sets = countable_sets(source, plan_sets(source, requests), command)
+    sets = countable_sets(source, plan_sets(source, requests), target)
     return sets.layout.fixed if len(sets.sets) > 1 else ()
 
 

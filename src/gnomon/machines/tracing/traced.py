@@ -10,7 +10,7 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -168,7 +168,7 @@ _Tracer = _Compiled | _Lackey
 
 
 def trace(
-    command: Sequence[str],
+    command: Sequence[str] | Command,
     environment: Mapping[str, str] | None = None,
     directory: str = "",
     stdout: int | None = None,
@@ -176,8 +176,10 @@ def trace(
     method: Method | str = Method.AUTO,
 ) -> TracedProgram:
     """Hold a program before its first instruction, with its references to come as a Program."""
-    variables = dict(os.environ if environment is None else environment)
-    given = Command(tuple(command), variables, directory, stdout)
+    if not isinstance(command, Command):
+        command = Command(tuple(command), environment, directory, stdout)
+    variables = os.environ if command.environment is None else command.environment
+    given = replace(command, environment=dict(variables))
     path = program_file(given)
     if _uses_lackey(path, _method(method)):
         return _lackey(given)
@@ -210,7 +212,7 @@ def _compiled(command: Command, binary: Binary) -> TracedProgram:
     channel = tracer.channel
     variables = {**(command.environment or {}), _VARIABLE: str(channel.fd)}
     launch = Launch(
-        Command(command.argv, variables, command.directory, command.stdout),
+        replace(command, environment=variables),
         kept=(channel.fd,),
         same_addresses=True,
     )
@@ -247,7 +249,7 @@ def _lackey(command: Command) -> TracedProgram:
     argv = (valgrind, *options, "--", *command.argv)
     try:
         launch = Launch(
-            Command(argv, command.environment, command.directory, command.stdout),
+            replace(command, argv=argv),
             kept=(tracer.writing,),
             same_addresses=True,
         )

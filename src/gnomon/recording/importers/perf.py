@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gnomon.recording.contents import Status
@@ -12,6 +13,9 @@ from gnomon.recording.importers.draft import Row, decimal_of
 
 if TYPE_CHECKING:
     from gnomon.recording.importers.draft import Draft
+
+_RAW = re.compile(r"(?:[\w-]+/.+/|r[0-9a-f]{2,16})[A-Za-z]*")
+_MODIFIERS = re.compile(r"(?<=[\w/]):[A-Za-z]+$")
 
 MISSING = {"<not counted>": Status.NOT_COUNTED, "<not supported>": Status.NOT_SUPPORTED}
 
@@ -26,6 +30,26 @@ _PLACES = (
     (re.compile(r"N(\d+)"), "node/{}"),
     (re.compile(r".*-(\d+)"), "thread/{}"),
 )
+
+
+@cache
+def _kernel_names() -> frozenset[str]:
+    from gnomon.events.kernel import cache_events, hardware_events, software_events
+
+    events = (*hardware_events(), *software_events(), *cache_events())
+    tool = {"duration_time", "user_time", "system_time", "mem-loads", "mem-stores", "slots"}
+    return frozenset(name for event in events for name in (event.name, *event.aliases)) | tool
+
+
+def is_known(event: str) -> bool:
+    """Whether a name is one of the kernel's events, or spelled as only an event is."""
+    bare = _MODIFIERS.sub("", event)
+    return bare in _kernel_names() or _RAW.fullmatch(event) is not None
+
+
+def may_be_event(event: str) -> bool:
+    """Whether a name may be an event of some processor: a plain word of prose is none."""
+    return is_known(event) or re.search(r"\w[._:/-]\w|\d", event) is not None
 
 
 def scope_of(place: str) -> str | None:

@@ -33,10 +33,11 @@ class _Line(NamedTuple):
 
 
 def sniff(head: str) -> bool:
-    """Tell whether there is a separator with which most lines make sense."""
-    lines = [line for line in head.splitlines()[:50] if _is_data(line)]
-    separator = _separator(lines)
-    return bool(separator) and sum(_split(line, separator) is not None for line in lines) > 0
+    """Tell whether there is a separator with which a line names a known event."""
+    lines = [line for line in head.splitlines() if _is_data(line)]
+    separator = _separator(lines[:200])
+    found = [_split(line, separator) for line in lines] if separator else []
+    return any(line is not None and perf.is_known(line.event) for line in found)
 
 
 def parse(text: str, file: str) -> ImportedData:

@@ -92,11 +92,20 @@ class _Block:
 
 
 def sniff(head: str) -> bool:
-    """Tell whether there is the title of a table, or a line as in one."""
-    if "Performance counter stats for" in head or "counts unit events" in head:
+    """Tell whether there is the title of a table, or a line as in one with a known event."""
+    if _is_titled(head):
         return True
-    lines = _ESCAPES.sub("", head).splitlines()[:50]
-    return any("," not in line.strip()[-3:] and _LINE.fullmatch(line) for line in lines)
+    lines = _ESCAPES.sub("", head).splitlines()
+    return any(
+        "," not in line.strip()[-3:]
+        and (match := _LINE.fullmatch(line)) is not None
+        and perf.is_known(match["event"])
+        for line in lines
+    )
+
+
+def _is_titled(text: str) -> bool:
+    return "Performance counter stats for" in text or "counts unit events" in text
 
 
 def parse(text: str, file: str) -> ImportedData:
@@ -126,7 +135,7 @@ def parse(text: str, file: str) -> ImportedData:
             for last in blocks[-1].lines[-1:]:
                 last.noise = last.noise or more["noise"] or ""
                 last.percent = last.percent or more["percent"] or ""
-        elif match := _LINE.fullmatch(line):
+        elif (match := _LINE.fullmatch(line)) and perf.may_be_event(match["event"]):
             blocks[-1].lines.append(_line(match))
         else:
             draft.skip(count, line)

@@ -254,9 +254,9 @@ def prepare(bench: Bench, target: Target) -> Run:
         )
     if not target.argv or not target.argv[0]:
         raise CommandError("there is no command to run: name a workload or a program.")
-    if target.input:
-        raise UsageError("a simulated machine reads no standard input: omit --input.")
     kind, colon, name = target.argv[0].partition(":")
+    if target.input and colon and kind in ("workload", "signal"):
+        raise UsageError(f"{target.argv[0]} reads no standard input: omit --input.")
     if colon and kind == "workload":
         return _workload(bench, target)
     if colon and kind == "signal":
@@ -301,5 +301,5 @@ def _traced(bench: Bench, command: Command) -> Run:
     from gnomon.machines.tracing import trace
     from gnomon.sources.machine.runs import TracedRun
 
-    traced = trace(command.argv, command.environment, command.directory, command.stdout)
+    traced = trace(command)
     return TracedRun(bench.machine, traced, seed=bench.seed, options=bench.options)

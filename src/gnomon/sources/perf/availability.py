@@ -16,7 +16,7 @@ from gnomon.events.kernel import raw_event
 from gnomon.events.sysfs import Pmu
 from gnomon.sources.base import Availability, Verdict
 from gnomon.sources.host import Host
-from gnomon.sources.perf.opening import explain
+from gnomon.sources.perf.opening import explain, never_in_user_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +81,8 @@ def try_event(request: Request, host: Host, *, has_core_pmu: bool) -> Availabili
     event = request.event
     if event.encoding is None:
         return Availability(event, Verdict.NOT_SUPPORTED, "it needs a parameter", "give its terms")
+    if reason := never_in_user_mode(request):
+        return Availability(event, reason.verdict, reason.text, reason.remedy)
     pid, cpu = (0, -1) if event.cpus is None else (-1, event.cpus[0] if event.cpus else 0)
     group = _open(request, pid, cpu, host, has_core_pmu=has_core_pmu)
     if isinstance(group, Availability):

@@ -22,7 +22,7 @@ from gnomon.events.event import Group, Kind, Request
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Cpus, Process, Snapshot, Target, Thread
 from gnomon.sources.host import Host, Subject
-from gnomon.sources.perf.opening import Place, Reason, explain, places
+from gnomon.sources.perf.opening import Place, Reason, explain, never_in_user_mode, places
 
 UNREADABLE = 2**64 - 1
 _NAP = 0.2  # seconds between looks at what an interval recording has gathered
@@ -110,6 +110,9 @@ class PerfCounting(Closing):
 
     def _open_at(self, group: Group, place: Place) -> None:
         """Open a group in one place, leaving out the members that cannot be had."""
+        for request in group:
+            if reason := never_in_user_mode(request):
+                self._note_refusal(request, reason)
         members = [r for r in group if r.label not in self._refused]
         user_only = False
         while members:
@@ -235,8 +238,13 @@ class PerfCounting(Closing):
             )
         else:
             reason = self._explain(request, error, place, user_only=user_only)
+        self._note_refusal(request, reason)
+
+    def _note_refusal(self, request: Request, reason: Reason) -> None:
+        text = f"{request.label} is {reason.status}: {reason.sentence}"
+        if text not in self.warnings:
+            self.warnings.append(text)
         self._refused[request.label] = (request, reason)
-        self.warnings.append(f"{request.label} is {reason.status}: {reason.sentence}")
 
     def _explain(self, request: Request, error: int, place: Place, *, user_only: bool) -> Reason:
         return explain(

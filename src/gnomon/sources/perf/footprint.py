@@ -9,7 +9,7 @@ from gnomon.errors import UsageError
 from gnomon.events.event import Event, Group, Kind, Request
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.abilities import GAUGES, RSS, SIZE
-from gnomon.sources.base import Command, Snapshot, Target
+from gnomon.sources.base import Command, Process, Snapshot, Target
 from gnomon.sources.host import Host
 from gnomon.sources.perf.counting import PerfCounting
 from gnomon.sources.perf.source import PerfSource
@@ -108,7 +108,7 @@ class FootprintSource(PerfSource):
     def open(
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
     ) -> FootprintCounting:
-        """Set up counters and the footprint on a command."""
-        if not isinstance(target, Command) or exact:
-            raise UsageError("a footprint is that of a command: give one to run.")
+        """Set up counters and the footprint on a command or a process."""
+        if not isinstance(target, Command | Process) or exact:
+            raise UsageError("a footprint is that of a command or a process: give one.")
         return FootprintCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu)

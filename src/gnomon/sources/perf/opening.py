@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gnomon.errors import GnomonError, UsageError
-from gnomon.events.event import Event, Kind
+from gnomon.events.encoding import made_by_the_kernel
+from gnomon.events.event import Event, Kind, Request
 from gnomon.recording.contents import Status
 from gnomon.sources.base import Cpus, Process, Target, Thread, Verdict
 from gnomon.sources.host import Host
@@ -108,6 +109,16 @@ class Reason:
 
 def _unsupported(text: str, remedy: str = "") -> Reason:
     return Reason(Status.NOT_SUPPORTED, text, remedy)
+
+
+def never_in_user_mode(request: Request) -> Reason | None:
+    """Return why an event reads zero in user mode alone, where that is what was asked for."""
+    if request.modifiers.kernel or not made_by_the_kernel(request.event):
+        return None
+    return _unsupported(
+        "it happens in the kernel, so that user mode alone always reads 0",
+        f"ask for {request.event.name} without modifiers",
+    )
 
 
 def explain(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING
+from operator import itemgetter
 
 from gnomon import units
+from gnomon.analysis.locality.result import Advice, Proposal
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.locality.result import Advice, Proposal
 
 
 def describe(result: Advice) -> Iterator[b.Block]:
@@ -58,12 +55,10 @@ def _times(result: Advice) -> b.Table:
         rows.append(("set up in parallel, pages where they are", result.unplaced_ns, None))
     return b.Table.of(
         rows,
-        (
-            b.Column("program", itemgetter(0), flex=True),
-            b.Column("time", itemgetter(1), "ns", common=True),
-            b.Column("saved", lambda row: 1 - row[1] / before if row[1] != before else None, "%"),
-            b.Column("lines from another node", itemgetter(2), "%", drop=1),
-        ),
+        b.Column("program", itemgetter(0), flex=True),
+        b.Column("time", itemgetter(1), "ns", common=True),
+        b.Column("saved", lambda row: 1 - row[1] / before if row[1] != before else None, "%"),
+        b.Column("lines from another node", itemgetter(2), "%", drop=1),
         name="times",
     )
 
@@ -101,17 +96,15 @@ def _bars(result: Advice) -> b.Chart:
 def _table(proposals: Sequence[Proposal], name: str, caption: str) -> b.Table:
     return b.Table.of(
         proposals,
-        (
-            b.Column("change", lambda each: each.action.value),
-            b.Column("object", attrgetter("thing.title"), flex=True),
-            b.Column("size", attrgetter("thing.size"), "B", drop=3),
-            b.Column("time", attrgetter("time_ns"), "ns", common=True),
-            b.Column("saves", attrgetter("gain"), "%", bar=True),
-            b.Column("what", attrgetter("detail"), drop=4, flex=True),
-            b.Column("why", attrgetter("why"), drop=5, flex=True),
-            b.Column("how", attrgetter("remedy"), drop=6, flex=True),
-            b.Column("note", attrgetter("note"), drop=2, flex=True),
-        ),
+        b.Column("change", "action.value"),
+        b.Column("object", "thing.title", flex=True),
+        b.Column("size", "thing.size", "B", drop=3),
+        b.Column("time", "time_ns", "ns", common=True),
+        b.Column("saves", "gain", "%", bar=True),
+        b.Column("what", "detail", drop=4, flex=True),
+        b.Column("why", drop=5, flex=True),
+        b.Column("how", "remedy", drop=6, flex=True),
+        b.Column("note", drop=2, flex=True),
         caption=caption,
         name=name,
     )

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.compare.result import Verdict
+from gnomon.analysis.compare.result import Comparison, EventComparison, Verdict
+from gnomon.recording.contents import Provenance
 from gnomon.views import blocks as b
 from gnomon.views.blocks import Tone
 from gnomon.views.shared import counted, some, subject
-
-if TYPE_CHECKING:
-    from gnomon.analysis.compare.result import Comparison, EventComparison
-    from gnomon.recording.contents import Provenance
 
 _ELAPSED = "elapsed"
 _QUIET = (Verdict.UNCHANGED, Verdict.EQUAL)
@@ -116,14 +112,14 @@ def _signs(result: Comparison) -> Iterator[str]:
 
 def _table(result: Comparison, rows: Sequence[EventComparison], name: str) -> b.Table:
     columns = (
-        b.Column("event", lambda row: row.event),
+        b.Column("event"),
         b.Column("A", lambda row: b.Cell(_whole(row.a.mean), row.unit), drop=3),
         b.Column("B", lambda row: b.Cell(_whole(row.b.mean), row.unit), drop=3),
         b.Column("B to A", _change, interval=_level(result)),
-        b.Column("q", lambda row: row.q, "p", drop=4),
+        b.Column("q", "q", "p", drop=4),
         b.Column("verdict", _verdict, flex=True, drop=4),
     )
-    return b.Table.of(rows, columns, name=name)
+    return b.Table.of(rows, *columns, name=name)
 
 
 def _whole(mean: float) -> float:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from gnomon.analysis.count.result import CountResult, MetricValue
 from gnomon.views import blocks as b
 from gnomon.views.counts import headline, totals
-
-if TYPE_CHECKING:
-    from gnomon.analysis.count.result import CountResult, MetricValue
 
 
 def describe(result: CountResult) -> Iterator[b.Block]:
@@ -19,12 +16,10 @@ def describe(result: CountResult) -> Iterator[b.Block]:
     if result.metrics:
         yield b.Table.of(
             result.metrics,
-            (
-                b.Column("metric", lambda each: each.title or each.name),
-                b.Column("value", _value, digits=4),
-                b.Column("unit", lambda each: each.unit),
-                b.Column("", _note, flex=True),
-            ),
+            b.Column("metric", lambda each: each.title or each.name),
+            b.Column("value", _value, digits=4),
+            b.Column("unit"),
+            b.Column("", _note, flex=True),
             name="metrics",
         )
 

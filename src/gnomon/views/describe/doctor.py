@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from gnomon.analysis.doctor.result import Diagnosis
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.doctor.result import Diagnosis
 
 _TONES = {"ok": b.Tone.GOOD, "limited": b.Tone.DOUBT, "missing": b.Tone.BAD}
 
@@ -26,11 +23,11 @@ def describe(result: Diagnosis) -> Iterator[b.Block]:
     for area, rows in areas.items():
         yield b.Facts(tuple(rows), area)
     columns = (
-        b.Column("area", lambda each: each.area),
-        b.Column("what", lambda each: each.subject),
+        b.Column("area"),
+        b.Column("what", "subject"),
         b.Column("state", lambda each: b.Cell(each.state.value, tone=_TONES[each.state])),
-        b.Column("found", lambda each: each.detail, flex=True),
-        b.Column("remedy", lambda each: each.remedy, flex=True, drop=1),
+        b.Column("found", "detail", flex=True),
+        b.Column("remedy", flex=True, drop=1),
     )
-    table = b.Table.of(result.findings, columns, name="findings")
+    table = b.Table.of(result.findings, *columns, name="findings")
     yield b.Fold(f"{len(result.findings)} findings in one table", (table,))

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.analysis.estimate.result import Course, EventState, MetricState, Now, State, ValueNow
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.estimate.result import (
-        Course,
-        EventState,
-        MetricState,
-        Now,
-        State,
-        ValueNow,
-    )
 
 _CHARTS = 12
 _INTERVAL = "90 % interval"
@@ -32,26 +22,26 @@ def describe(result: State) -> Iterator[b.Block]:
         tuple(_lines(result)),
     )
     columns: tuple[b.Column, ...] = (
-        b.Column("event", lambda line: line.event),
+        b.Column("event"),
         b.Column("total", _total, interval=_INTERVAL),
-        b.Column("read", lambda line: line.read, "%", drop=3),
+        b.Column("read", "read", "%", drop=3),
         b.Column("rate", lambda line: b.Cell(line.rate, line.rate_unit, status=line.status)),
         b.Column("over time", lambda line: _over_time(result, line), drop=4),
-        b.Column("what it counts", lambda line: line.description, flex=True, drop=6),
+        b.Column("what it counts", "description", flex=True, drop=6),
     )
-    yield b.Table.of(result.events, columns, name="events")
+    yield b.Table.of(result.events, *columns, name="events")
     if any(line.estimated for line in result.events):
         yield b.Text("~ marks totals estimated from the ticks in which the event was read")
     columns = (
-        b.Column("metric", lambda metric: metric.name),
+        b.Column("metric", "name"),
         b.Column("value", _value, interval=_INTERVAL),
         b.Column("unit", lambda metric: metric.unit if _value(metric).unit == "" else "", drop=3),
         b.Column("over time", lambda metric: b.Cell(course=metric.values), drop=4),
-        b.Column("what it is", lambda metric: metric.title, flex=True, drop=6),
+        b.Column("what it is", "title", flex=True, drop=6),
     )
     yield b.Section("Metrics")
     metrics = [metric for metric in result.metrics if metric.value is not None]
-    yield b.Table.of(metrics, columns, name="metrics")
+    yield b.Table.of(metrics, *columns, name="metrics")
     yield b.Section("Estimates over time")
     times = tuple(map(float, result.ends))
     for name in result.restless[:_CHARTS]:
@@ -123,7 +113,7 @@ def tick(now: Now, courses: Mapping[str, Sequence[float | None]]) -> Iterator[b.
     )
     metrics = [(name, _value(metric)) for name, metric in now.metrics.items()]
     yield b.Table.of(
-        [*((name, rate(each)) for name, each in now.events.items()), *metrics], columns
+        [*((name, rate(each)) for name, each in now.events.items()), *metrics], *columns
     )
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
+from gnomon.analysis.events.result import EventRow, EventsResult
+from gnomon.events.event import Constraint, Fields, PerfEncoding
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.events.result import EventRow, EventsResult
-    from gnomon.events.event import Constraint, Fields, PerfEncoding
 
 _IN_HEX = ("config", "code", "umask", "msr")
 
@@ -24,7 +21,7 @@ def describe(result: EventsResult) -> Iterator[b.Block]:
             yield b.Facts(tuple(_facts(row)), row.event if len(result.rows) > 1 else "")
     for (reason, remedy), count in Counter((r.reason, r.remedy) for r in result.refused).items():
         yield b.Finding(f"{count} cannot: {reason}", b.Tone.DOUBT, remedy)
-    table = b.Table.of(result.rows, _columns(result), name="events")
+    table = b.Table.of(result.rows, *_columns(result), name="events")
     yield b.Fold("the same as a table", (table,)) if result.explained else table
 
 
@@ -34,14 +31,14 @@ def _columns(result: EventsResult) -> tuple[b.Column | None, ...]:
 
     metrics = result.listed == "metrics"
     return (
-        b.Column("event" if not metrics else "metric", lambda row: row.event),
+        b.Column("event" if not metrics else "metric", "event"),
         b.Column("or", other, drop=5),
-        b.Column("kind", lambda row: row.kind, drop=5),
-        b.Column("unit", lambda row: row.unit, drop=3) if metrics else None,
-        b.Column("tried", lambda row: row.value, drop=1),
-        b.Column("counts" if not metrics else "says", lambda row: row.description, flex=True),
-        b.Column("made of", lambda row: row.formula, flex=not metrics, drop=1),
-        b.Column("why not", lambda row: row.reason, flex=True, drop=2),
+        b.Column("kind", drop=5),
+        b.Column("unit", drop=3) if metrics else None,
+        b.Column("tried", "value", drop=1),
+        b.Column("counts" if not metrics else "says", "description", flex=True),
+        b.Column("made of", "formula", flex=not metrics, drop=1),
+        b.Column("why not", "reason", flex=True, drop=2),
     )
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from gnomon.analysis.events.result import FitResult, Seat
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.events.result import FitResult, Seat
 
 
 def describe(result: FitResult) -> Iterator[b.Block]:
@@ -29,7 +26,7 @@ def describe(result: FitResult) -> Iterator[b.Block]:
         b.Column("event", lambda row: row[1].event),
         b.Column("counter", lambda row: row[1].counter),
     )
-    yield b.Fold("which events are in which batch", (b.Table.of(rows, columns, name="batches"),))
+    yield b.Fold("which events are in which batch", (b.Table.of(rows, *columns, name="batches"),))
 
 
 def _seat(seat: Seat) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.analysis.estimate.result import Identification, Identified
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.estimate.result import Identification, Identified
 
 _NUMBERS = {"mean": 0, "sigma": 0, "beta": 0, "noise": 3}  # per second, and what goes first
 
@@ -35,7 +32,7 @@ def describe(result: Identification) -> Iterator[b.Block]:
         ),
         b.Column("doubt", partial(_field, "doubt"), flex=True, drop=2),
     )
-    yield b.Table.of(result.events.items(), columns, name="processes")
+    yield b.Table.of(result.events.items(), *columns, name="processes")
     if again:
         yield b.Text("again: as found in simulations of the process")
     if result.stored:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Peak
 from gnomon.views import blocks as b
 
-if TYPE_CHECKING:
-    from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Peak
-
-    Bins = tuple[LatencyBin, ...]  # one, or several neighbours in which there is little
-
+Bins = tuple[LatencyBin, ...]  # one, or several neighbours in which there is little
 _NOTABLE = 0.001  # a bin with less of the loads is not worth a line, unless it is surely there
 _SHOWN = 24  # bins that have a line of their own, the largest
 _BESIDE = 14  # lines of a live screen that are not for bins
@@ -116,15 +111,13 @@ def _peaks(result: LatencyResult) -> Iterator[b.Block]:
     yield b.Section("Where loads gather")
     yield b.Table.of(
         result.peaks,
-        (
-            b.Column("cycles", lambda peak: _cycles(peak.begins, peak.ends)),
-            b.Column("mostly", lambda peak: _cycles(peak.low, peak.high), drop=2),
-            b.Column("loads", attrgetter("count"), drop=1, digits=3),
-            b.Column("of loads", attrgetter("share"), "%", bar=not result.by_cost),
-            b.Column("of cycles", lambda peak: peak.cost / cost, "%", bar=result.by_cost),
-            b.Column("is", lambda peak: _what(peak, result)),
-            b.Column("measured", attrgetter("measured"), "cycles", digits=3),
-        ),
+        b.Column("cycles", lambda peak: _cycles(peak.begins, peak.ends)),
+        b.Column("mostly", lambda peak: _cycles(peak.low, peak.high), drop=2),
+        b.Column("loads", "count", drop=1, digits=3),
+        b.Column("of loads", "share", "%", bar=not result.by_cost),
+        b.Column("of cycles", lambda peak: peak.cost / cost, "%", bar=result.by_cost),
+        b.Column("is", lambda peak: _what(peak, result)),
+        b.Column("measured", "measured", "cycles", digits=3),
         name="peaks",
     )
 
@@ -148,26 +141,24 @@ def _bins(result: LatencyResult, most: int) -> b.Table:
     loads, cost, by_cost = result.total or 1.0, result.cost or 1.0, result.by_cost
     return b.Table.of(
         _rows(result, most),
-        (
-            b.Column("cycles", lambda bins: _cycles(bins[0].low, bins[-1].high)),
-            b.Column(
-                "cycles spent" if by_cost else "loads",
-                lambda bins: _count(bins, by_cost=by_cost),
-                interval="95 % interval",
-                digits=3,
-            ),
-            b.Column(
-                "of loads",
-                lambda bins: sum(each.monotone for each in bins) / loads,
-                "%",
-                bar=not by_cost,
-            ),
-            b.Column(
-                "of cycles", lambda bins: sum(each.cost for each in bins) / cost, "%", bar=by_cost
-            ),
-            b.Column("answered by", _answered) if samples else None,
-            b.Column("", lambda bins: f"{len(bins)} bins" if len(bins) > 1 else "", drop=2),
+        b.Column("cycles", lambda bins: _cycles(bins[0].low, bins[-1].high)),
+        b.Column(
+            "cycles spent" if by_cost else "loads",
+            lambda bins: _count(bins, by_cost=by_cost),
+            interval="95 % interval",
+            digits=3,
         ),
+        b.Column(
+            "of loads",
+            lambda bins: sum(each.monotone for each in bins) / loads,
+            "%",
+            bar=not by_cost,
+        ),
+        b.Column(
+            "of cycles", lambda bins: sum(each.cost for each in bins) / cost, "%", bar=by_cost
+        ),
+        b.Column("answered by", _answered) if samples else None,
+        b.Column("", lambda bins: f"{len(bins)} bins" if len(bins) > 1 else "", drop=2),
         tone=lambda bins: b.Tone.PLAIN if len(bins) == 1 else b.Tone.FAINT,
         name="bins",
     )
@@ -211,18 +202,16 @@ def _all_bins(result: LatencyResult) -> b.Table:
 
     return b.Table.of(
         result.bins,
-        (
-            b.Column("cycles", lambda each: _cycles(each.low, each.high)),
-            b.Column(
-                "loads",
-                lambda each: b.Cell(each.count, "", each.least, each.most),
-                interval="95 % interval",
-            ),
-            b.Column("monotone", attrgetter("monotone"), digits=4),
-            b.Column("share", lambda each: each.monotone / total, "%", digits=3),
-            b.Column("cycles spent", attrgetter("cost"), digits=4),
-            b.Column("answered by", answered, flex=True),
+        b.Column("cycles", lambda each: _cycles(each.low, each.high)),
+        b.Column(
+            "loads",
+            lambda each: b.Cell(each.count, "", each.least, each.most),
+            interval="95 % interval",
         ),
+        b.Column("monotone", digits=4),
+        b.Column("share", lambda each: each.monotone / total, "%", digits=3),
+        b.Column("cycles spent", "cost", digits=4),
+        b.Column("answered by", answered, flex=True),
         tone=_tone,
         name="all bins",
     )

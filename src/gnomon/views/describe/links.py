@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gnomon import units
-from gnomon.analysis.links.result import Basis
+from gnomon.analysis.links.result import Basis, LinkFacts, LinksResult, NodeFacts, SlitLoss
 from gnomon.result import Simulated
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from gnomon.analysis.links.result import LinkFacts, LinksResult, NodeFacts, SlitLoss
 
 _MOST_NODES = 16  # whose matrices stand unfolded
 _MOST_APART = 6  # sentences that stand unfolded

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 from gnomon import units
+from gnomon.analysis.links import result as links
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.links import result as links
 
 
 def describe(result: links.LinksExperiment) -> Iterator[b.Block]:
@@ -73,8 +71,8 @@ def _saturation(found: links.Saturation) -> Iterator[b.Block]:
     yield _table(
         "steps",
         found.steps,
-        b.Column("generators", attrgetter("count")),
-        b.Column("together", attrgetter("total"), "B/s", common=True),
+        b.Column("generators", "count"),
+        b.Column("together", "total", "B/s", common=True),
         b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
         b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
     )
@@ -99,8 +97,8 @@ def _crosstalk(found: links.CrossTalk) -> Iterator[b.Block]:
     yield _table(
         "steps",
         found.steps,
-        b.Column(f"generators on {channel.reverse}", attrgetter("count")),
-        b.Column(f"on {channel}", attrgetter("total"), "B/s", common=True),
+        b.Column(f"generators on {channel.reverse}", "count"),
+        b.Column(f"on {channel}", "total", "B/s", common=True),
     )
     yield _course(f"What {channel} still gets.", f"generators on {channel.reverse}", found.steps)
 
@@ -177,9 +175,9 @@ def _emulation(found: links.Emulation) -> Iterator[b.Block]:
         found.channels,
         b.Column("channel", lambda row: str(row.channel)),
         b.Column("generators", lambda row: row.generators or None),
-        b.Column("before", attrgetter("before"), "B/s", common=True),
-        b.Column("left", attrgetter("after"), "B/s", common=True),
-        b.Column("share", attrgetter("share"), "%"),
+        b.Column("before", "before", "B/s", common=True),
+        b.Column("left", "after", "B/s", common=True),
+        b.Column("share", "share", "%"),
         b.Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
     )
     names = tuple(str(row.channel) for row in found.channels)
@@ -210,11 +208,11 @@ def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
         "loads",
         levels,
         b.Column("channel", lambda level: str(level.channel)),
-        b.Column("generators", attrgetter("count")),
-        b.Column("duty", attrgetter("duty"), "%"),
-        b.Column("wanted", attrgetter("wanted"), "B/s", common=True),
-        b.Column("reached", attrgetter("reached"), "B/s", common=True),
-        b.Column("of what it carries", attrgetter("share"), "%"),
+        b.Column("generators", "count"),
+        b.Column("duty", "duty", "%"),
+        b.Column("wanted", "wanted", "B/s", common=True),
+        b.Column("reached", "reached", "B/s", common=True),
+        b.Column("of what it carries", "share", "%"),
         b.Column(
             "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
         ),
@@ -222,7 +220,7 @@ def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
 
 
 def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
-    return b.Table.of(rows, columns, name=name)
+    return b.Table.of(rows, *columns, name=name)
 
 
 def _range(shares: Sequence[float]) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 from gnomon import units
+from gnomon.analysis.locality.result import LocalityResult, PageHistogram, WideRanges
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.locality.result import LocalityResult, PageHistogram, WideRanges
 
 _MOST_BARS = 400  # pages of the chart
 _MOST_NODES = 16  # whose matrix stands unfolded
@@ -79,12 +76,10 @@ def _regions(result: LocalityResult) -> Iterator[b.Block]:
     )
     table = b.Table.of(
         rows,
-        (
-            b.Column("region", lambda row: f"{row[0]:#x}"),
-            b.Column("size", lambda row: row[1] - row[0], "B"),
-            b.Column("accesses", lambda row: round(sum(row[2]))),
-            b.Column("over time", lambda row: b.Cell(course=tuple(row[2])), drop=1),
-        ),
+        b.Column("region", lambda row: f"{row[0]:#x}"),
+        b.Column("size", lambda row: row[1] - row[0], "B"),
+        b.Column("accesses", lambda row: round(sum(row[2]))),
+        b.Column("over time", lambda row: b.Cell(course=tuple(row[2])), drop=1),
         name="regions",
     )
     yield b.Fold(f"{len(names)} regions with their numbers of accesses", (table,))
@@ -97,8 +92,8 @@ def _first(table: b.Table, most: int) -> Iterator[b.Block]:
     elif table.rows:
         if most:
             caption = f"{table.caption} These are {most} of {len(table.rows):,}."
-            yield replace(
-                table, rows=table.rows[:most], caption=caption, name=f"first {table.name}"
+            yield table._replace(
+                rows=table.rows[:most], caption=caption, name=f"first {table.name}"
             )
         yield b.Fold(f"all {len(table.rows):,} {table.name}", (table,))
 
@@ -115,16 +110,14 @@ def _objects(result: LocalityResult) -> Iterator[b.Block]:
     total = max(sum(use.total for use in result.objects), 1)
     table = b.Table.of(
         ((use, use.accesses.tolist(), use.total) for use in result.objects),
-        (
-            b.Column("object", lambda row: row[0].name, flex=True),
-            b.Column("from", lambda row: row[0].where or row[0].kind * (row[0].size > 0), drop=4),
-            b.Column("size", lambda row: row[0].size or None, "B", drop=3),
-            *_asking(result, 1),
-            b.Column("remote", lambda row: row[0].remote, drop=1) if result.tells_homes else None,
-            b.Column("writes", lambda row: row[0].writes, drop=1),
-            b.Column("accesses", itemgetter(2)),
-            b.Column("share", lambda row: row[2] / total, "%", bar=True),
-        ),
+        b.Column("object", lambda row: row[0].name, flex=True),
+        b.Column("from", lambda row: row[0].where or row[0].kind * (row[0].size > 0), drop=4),
+        b.Column("size", lambda row: row[0].size or None, "B", drop=3),
+        *_asking(result, 1),
+        b.Column("remote", lambda row: row[0].remote, drop=1) if result.tells_homes else None,
+        b.Column("writes", lambda row: row[0].writes, drop=1),
+        b.Column("accesses", itemgetter(2)),
+        b.Column("share", lambda row: row[2] / total, "%", bar=True),
         caption="Who accesses which object. Variables are named by the program's symbols, "
         "allocations by the line that made them; memory that several had in turn counts for the "
         "last one.",
@@ -164,14 +157,12 @@ def _pages(result: LocalityResult) -> Iterator[b.Block]:
         )
     table = b.Table.of(
         rows,
-        (
-            b.Column("page", itemgetter(0), drop=5),
-            b.Column("address", lambda row: f"{row[0] * size:#x}"),
-            b.Column("home", lambda row: row[1] if row[1] >= 0 else b.Cell(status="unknown")),
-            *_asking(result, 2),
-            b.Column("writes", itemgetter(3), drop=1),
-            b.Column("accesses", itemgetter(4), bar=True),
-        ),
+        b.Column("page", itemgetter(0), drop=5),
+        b.Column("address", lambda row: f"{row[0] * size:#x}"),
+        b.Column("home", lambda row: row[1] if row[1] >= 0 else b.Cell(status="unknown")),
+        *_asking(result, 2),
+        b.Column("writes", itemgetter(3), drop=1),
+        b.Column("accesses", itemgetter(4), bar=True),
         caption="Pages that were counted by themselves, those with most accesses first.",
         name="pages",
     )
@@ -190,7 +181,7 @@ def _ranges(result: LocalityResult) -> Iterator[b.Block]:
     if len(result.wide):
         caption = "Ranges that one counter covered; which of their pages were accessed is unknown."
         rows = _ranked(result.wide, "start", "end")
-        wide = b.Table.of(rows, columns, caption=caption, name="ranges")
+        wide = b.Table.of(rows, *columns, caption=caption, name="ranges")
         yield b.Fold(f"{len(rows)} ranges over several pages", (wide,))
     if result.static:
         counts = [
@@ -204,20 +195,18 @@ def _ranges(result: LocalityResult) -> Iterator[b.Block]:
             for each in result.static
         ]
         name = b.Column("variable", itemgetter(4)) if any(row[4] for row in counts) else None
-        yield b.Table.of(counts, (name, *columns), caption="Static counters.", name="static")
+        yield b.Table.of(counts, name, *columns, caption="Static counters.", name="static")
 
 
 def _mappings(result: LocalityResult) -> Iterator[b.Block]:
     table = b.Table.of(
         result.mappings,
-        (
-            b.Column("mapping", lambda use: use.name or "no name", flex=True),
-            b.Column("address", lambda use: f"{use.start:#x}"),
-            b.Column("size", lambda use: use.end - use.start, "B", drop=1),
-            b.Column("referenced at once", attrgetter("referenced"), "B"),
-            b.Column("looks", attrgetter("looks"), drop=2),
-            b.Column("page writes", attrgetter("written")),
-        ),
+        b.Column("mapping", lambda use: use.name or "no name", flex=True),
+        b.Column("address", lambda use: f"{use.start:#x}"),
+        b.Column("size", lambda use: use.end - use.start, "B", drop=1),
+        b.Column("referenced at once", "referenced", "B"),
+        b.Column("looks", drop=2),
+        b.Column("page writes", "written"),
         caption="Mappings that were read or written between two looks: of reads the kernel "
         "tells only how much of a mapping was referenced.",
         name="mappings",

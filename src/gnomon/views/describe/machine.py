@@ -102,7 +102,7 @@ def _parts(title: str, rows: dict[str, Cache | None] | dict[str, Tlb | None]) ->
         )
         for at, name in enumerate(names)
     )
-    return b.Table.of(found, (b.Column(title, lambda row: row[0]), *columns), name=title)
+    return b.Table.of(found, b.Column(title, lambda row: row[0]), *columns, name=title)
 
 
 def _plain(value: object) -> b.Value:

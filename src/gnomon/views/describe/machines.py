@@ -18,7 +18,7 @@ def describe(result: MachinesResult) -> Iterator[b.Block]:
     number = len(result.rows)
     yield b.Headline(f"{number} machine{'s' * (number != 1)}; `gnomon sim show NAME` tells more")
     columns = (
-        b.Column("machine", lambda row: row.name),
+        b.Column("machine", "name"),
         *(b.Column(name, attrgetter(name)) for name in ("nodes", "cores", "threads")),
         b.Column("clock", lambda row: b.Cell(row.clock_ghz, "GHz"), drop=1),
         b.Column("caches", _caches, drop=2),
@@ -26,9 +26,9 @@ def describe(result: MachinesResult) -> Iterator[b.Block]:
         b.Column("latency", lambda row: b.Cell(row.memory_ns, "ns"), drop=4),
         b.Column("links", lambda row: _several(row.links, row.link_gb_per_s), drop=4),
         b.Column("latency of a link", lambda row: b.Cell(row.link_ns, "ns"), drop=5),
-        b.Column("title", lambda row: row.title, flex=True, drop=1),
+        b.Column("title", flex=True, drop=1),
     )
-    yield b.Table.of(result.rows, columns, name="machines")
+    yield b.Table.of(result.rows, *columns, name="machines")
 
 
 def _caches(row: MachineRow) -> str:

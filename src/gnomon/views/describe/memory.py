@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gnomon import units
+from gnomon.analysis.memory.result import LatencyCurve, MemoryResult, NodePair
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.memory.result import LatencyCurve, MemoryResult, NodePair
 
 _ns = partial(b.Column, unit="ns", digits=3)
 _rate = partial(b.Column, unit="B/s", digits=3)
@@ -69,7 +67,7 @@ _percent = partial(units.number, unit="%")
 
 
 def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
-    return b.Table.of(rows, columns, name=name)
+    return b.Table.of(rows, *columns, name=name)
 
 
 def _count(number: int, what: str) -> str:
@@ -195,7 +193,7 @@ def _bandwidth(result: MemoryResult) -> Iterator[b.Block]:
             _rate(f"{_count(count, 'thread')}, best", of(count, "best")),
             _rate("median", of(count, "median"), drop=1),
         ]
-    yield b.Table.of(streams, columns, name="bandwidth")
+    yield b.Table.of(streams, *columns, name="bandwidth")
 
 
 def _pairs(result: MemoryResult) -> Iterator[b.Block]:
@@ -207,9 +205,9 @@ def _pairs(result: MemoryResult) -> Iterator[b.Block]:
         "cores",
         result.cores,
         b.Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
-        b.Column("", attrgetter("relation")),
-        _ns("best", attrgetter("latency.best")),
-        _ns("median", attrgetter("latency.median")),
+        b.Column("", "relation"),
+        _ns("best", "latency.best"),
+        _ns("median", "latency.median"),
     )
     cpus = sorted({cpu for pair in result.cores for cpu in (pair.first, pair.second)})
     if len(cpus) < _LEAST_SQUARE:
@@ -218,10 +216,10 @@ def _pairs(result: MemoryResult) -> Iterator[b.Block]:
     yield _table(
         "relations",
         result.relations,
-        b.Column("pairs of CPUs with", attrgetter("relation")),
-        b.Column("pairs", attrgetter("pairs")),
-        _ns("best", attrgetter("best")),
-        _ns("median", attrgetter("median")),
+        b.Column("pairs of CPUs with", "relation"),
+        b.Column("pairs"),
+        _ns("best"),
+        _ns("median"),
     )
     if len(cpus) <= _MOST_SQUARE:
         times = {(pair.first, pair.second): pair.latency.best for pair in result.cores}
@@ -241,11 +239,11 @@ def _cores(result: MemoryResult) -> Iterator[b.Block]:
         "classes",
         result.kinds,
         b.Column("a core alone", lambda kind: kind.name or "all cores are alike"),
-        b.Column("CPU", attrgetter("cpu")),
+        b.Column("CPU", "cpu"),
         b.Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
-        _ns("first cache", attrgetter("first_cache.best")),
-        _ns("memory", attrgetter("memory.best")),
-        _rate("reads", attrgetter("read.best")),
+        _ns("first cache", "first_cache.best"),
+        _ns("memory", "memory.best"),
+        _rate("reads", "read.best"),
     )
     if not result.siblings:
         yield b.Text(
@@ -256,10 +254,10 @@ def _cores(result: MemoryResult) -> Iterator[b.Block]:
             "shared cores",
             result.shared_cores,
             b.Column("a core shared by", lambda core: f"CPUs {', '.join(map(str, core.cpus))}"),
-            _rate("one reads", attrgetter("one_reads.best")),
-            _rate("all read", attrgetter("all_read.best")),
-            _ns("first cache, alone", attrgetter("first_cache_alone.best")),
-            _ns("while others read", attrgetter("first_cache_beside.best")),
+            _rate("one reads", "one_reads.best"),
+            _rate("all read", "all_read.best"),
+            _ns("first cache, alone", "first_cache_alone.best"),
+            _ns("while others read", "first_cache_beside.best"),
         )
 
 
@@ -289,8 +287,8 @@ def _loaded(result: MemoryResult) -> Iterator[b.Block]:
             "latency while others read",
             lambda row: f"{_percent(row.duty)} of the time" if row.duty else "never: idle",
         ),
-        _ns("best", attrgetter("latency.best")),
-        _ns("median", attrgetter("latency.median")),
+        _ns("best", "latency.best"),
+        _ns("median", "latency.median"),
         _rate("they read", lambda row: row.bandwidth if row.duty else None),
     )
 
@@ -323,8 +321,8 @@ def _nodes(result: MemoryResult) -> Iterator[b.Block]:
                 "from",
                 lambda node: ", ".join(f"node {number}" for number in node.access.initiators),
             ),
-            b.Column("read latency", attrgetter("access.read_latency"), "ns"),
-            b.Column("read bandwidth", attrgetter("access.read_bandwidth"), "B/s"),
+            b.Column("read latency", "access.read_latency", "ns"),
+            b.Column("read bandwidth", "access.read_bandwidth", "B/s"),
         )
 
 

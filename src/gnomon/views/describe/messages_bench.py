@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.messages.result import LEAST_TIMES, Regime, by_reason
+from gnomon.analysis.messages.result import (
+    LEAST_TIMES,
+    Bench,
+    Curve,
+    Order,
+    Regime,
+    Row,
+    Segment,
+    Timing,
+    by_reason,
+)
+from gnomon.result import Quantity
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.messages.result import Bench, Curve, Order, Row, Segment, Timing
-    from gnomon.result import Quantity
 
 _MEANINGS = {
     Regime.IDLE: "two cores; a waiting core halts",
@@ -33,10 +39,8 @@ def describe(bench: Bench) -> Iterator[b.Block]:
         yield b.Section("In order of round trips")
         yield b.Table.of(
             bench.orders,
-            (
-                b.Column("regime", lambda order: str(order.regime)),
-                b.Column("fastest of each group", _in_order),
-            ),
+            b.Column("regime", lambda order: str(order.regime)),
+            b.Column("fastest of each group", _in_order),
             caption=(
                 "The fastest mechanism that polls, of futexes, of UNIX sockets, and TCP: < where "
                 "the 95 % intervals of round trips are apart, ~ where they overlap."
@@ -103,18 +107,16 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
     counted = dict.fromkeys(event for each in counts for event, n in each if n is not None)
     yield b.Table.of(
         rows,
-        (
-            b.Column("mechanism", lambda row: row.mechanism),
-            b.Column("round trip", lambda row: _time(row.round_trip), interval=_WITHIN),
-            b.Column("p90", lambda row: row.round_trip.p90, "ns", drop=1),
-            b.Column("p99", lambda row: row.round_trip.p99, "ns", drop=1),
-            b.Column("p99.9", lambda row: row.round_trip.p999, "ns", drop=2),
-            b.Column("samples", lambda row: row.round_trip.samples, drop=6),
-            b.Column("send", lambda row: _call(row.sends), drop=3),
-            b.Column("receive", lambda row: _call(row.receives), drop=3),
-            b.Column("gap", lambda row: _call(row.gaps), drop=4),
-            *map(_per_message, counted),
-        ),
+        b.Column("mechanism"),
+        b.Column("round trip", lambda row: _time(row.round_trip), interval=_WITHIN),
+        b.Column("p90", "round_trip.p90", "ns", drop=1),
+        b.Column("p99", "round_trip.p99", "ns", drop=1),
+        b.Column("p99.9", "round_trip.p999", "ns", drop=2),
+        b.Column("samples", "round_trip.samples", drop=6),
+        b.Column("send", lambda row: _call(row.sends), drop=3),
+        b.Column("receive", lambda row: _call(row.receives), drop=3),
+        b.Column("gap", lambda row: _call(row.gaps), drop=4),
+        *map(_per_message, counted),
         name=f"{regime}",
     )
     drawn = rows[:_DRAWN]
@@ -191,29 +193,25 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
     )
     yield b.Table.of(
         [(curve, segment) for curve in bench.curves for segment in curve.hockney.segments],
-        (
-            b.Column("mechanism", lambda each: each[0].mechanism),
-            b.Column("from", lambda each: each[1].smallest, "B"),
-            b.Column("to", lambda each: each[1].largest, "B"),
-            b.Column("start-up", lambda each: b.Cell.of(each[1].startup, "ns"), interval=_WITHIN),
-            b.Column("bandwidth", lambda each: _rate(each[1]), interval="95 %", drop=2),
-            b.Column("error", lambda each: each[0].hockney.error, "%", drop=1, digits=2),
-        ),
+        b.Column("mechanism", lambda each: each[0].mechanism),
+        b.Column("from", lambda each: each[1].smallest, "B"),
+        b.Column("to", lambda each: each[1].largest, "B"),
+        b.Column("start-up", lambda each: b.Cell.of(each[1].startup, "ns"), interval=_WITHIN),
+        b.Column("bandwidth", lambda each: _rate(each[1]), interval="95 %", drop=2),
+        b.Column("error", lambda each: each[0].hockney.error, "%", drop=1, digits=2),
         caption="Hockney's law: start-up time and bandwidth, and the error at sizes held out.",
         name="hockney",
     )
     yield b.Table.of(
         [curve for curve in bench.curves if curve.loggp is not None],
-        (
-            b.Column("mechanism", lambda curve: curve.mechanism),
-            b.Column("L", lambda curve: _short(curve.loggp.latency), drop=2),
-            b.Column("o send", lambda curve: _short(curve.loggp.send), drop=2),
-            b.Column("o receive", lambda curve: _short(curve.loggp.receive), drop=2),
-            b.Column("g", lambda curve: _short(curve.loggp.gap), drop=2),
-            b.Column("G", lambda curve: b.Cell.of(curve.loggp.gap_per_byte, "ns/B"), drop=2),
-            b.Column("error", lambda curve: curve.loggp.error, "%", digits=2, drop=1),
-            b.Column("PLogP error", lambda curve: curve.plogp_error, "%", digits=2, drop=4),
-        ),
+        b.Column("mechanism"),
+        b.Column("L", lambda curve: _short(curve.loggp.latency), drop=2),
+        b.Column("o send", lambda curve: _short(curve.loggp.send), drop=2),
+        b.Column("o receive", lambda curve: _short(curve.loggp.receive), drop=2),
+        b.Column("g", lambda curve: _short(curve.loggp.gap), drop=2),
+        b.Column("G", lambda curve: b.Cell.of(curve.loggp.gap_per_byte, "ns/B"), drop=2),
+        b.Column("error", "loggp.error", "%", digits=2, drop=1),
+        b.Column("PLogP error", "plogp_error", "%", digits=2, drop=4),
         caption=(
             "LogGP: what sender and receiver are busy with a small message (o), what is left of "
             "its time (L), how soon the next one may follow (g), and what each byte of a large "

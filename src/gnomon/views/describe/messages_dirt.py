@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.messages.raytracer.result import Sweep
+from gnomon.analysis.messages.raytracer.result import DirtResult, DirtRun, Sweep
+from gnomon.result import Quantity
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.messages.raytracer.result import DirtResult, DirtRun
-    from gnomon.result import Quantity
 
 _PARTS = {
     "renderer": "a tile, from task to pixels",
@@ -31,30 +27,26 @@ def describe(result: DirtResult) -> Iterator[b.Block]:
     yield b.Headline(_law(result) if result.sweep else _one(result.runs[0]))
     yield b.Table.of(
         result.runs,
-        (
-            b.Column("nodes", lambda run: run.settings.nodes),
-            b.Column("renderers", lambda run: run.settings.renderers),
-            b.Column("brick", lambda run: run.settings.brick),
-            b.Column("own", lambda run: run.home, drop=3),
-            b.Column("hits", lambda run: run.hits, drop=2),
-            b.Column("misses", lambda run: run.misses),
-            b.Column("requests", lambda run: run.requests, drop=2),
-            b.Column("wrong wakes", lambda run: run.wrong_wakes),
-            b.Column("hit rate", lambda run: run.hit_rate, "%", digits=3),
-            b.Column("time", lambda run: run.seconds * 1e9, "ns", digits=3),
-            b.Column("CPU time", lambda run: run.cpu_seconds * 1e9, "ns", digits=3, drop=1),
-            b.Column("woken by", lambda run: run.settings.wakes),
-        ),
+        b.Column("nodes", "settings.nodes"),
+        b.Column("renderers", "settings.renderers"),
+        b.Column("brick", "settings.brick"),
+        b.Column("own", "home", drop=3),
+        b.Column("hits", drop=2),
+        b.Column("misses"),
+        b.Column("requests", drop=2),
+        b.Column("wrong wakes"),
+        b.Column("hit rate", "hit_rate", "%", digits=3),
+        b.Column("time", lambda run: run.seconds * 1e9, "ns", digits=3),
+        b.Column("CPU time", lambda run: run.cpu_seconds * 1e9, "ns", digits=3, drop=1),
+        b.Column("woken by", "settings.wakes"),
         name="runs",
     )
     if len(result.runs) == 1:
         yield b.Table.of(
             [(name, what) for name, what in _PARTS.items() if name in result.runs[0].parts],
-            (
-                b.Column("part", lambda each: each[0]),
-                b.Column("mean time", lambda each: result.runs[0].parts[each[0]], "ns"),
-                b.Column("what it is", lambda each: each[1]),
-            ),
+            b.Column("part", lambda each: each[0]),
+            b.Column("mean time", lambda each: result.runs[0].parts[each[0]], "ns"),
+            b.Column("what it is", lambda each: each[1]),
             name="parts",
         )
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.messaging.result import Law
+from gnomon.messaging.result import Fit, Law
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.messaging.result import Fit
 
 
 def describe(fit: Fit) -> Iterator[b.Block]:
@@ -20,12 +16,10 @@ def describe(fit: Fit) -> Iterator[b.Block]:
         yield b.Finding(fit.doubt, b.Tone.DOUBT)
     yield b.Table.of(
         fit.parameters.items(),
-        (
-            b.Column("parameter", lambda each: each[0]),
-            b.Column("value", lambda each: b.Cell(each[1].value), digits=5),
-            b.Column("from", lambda each: each[1].low, digits=5),
-            b.Column("to (95 %)", lambda each: each[1].high, digits=5),
-        ),
+        b.Column("parameter", lambda each: each[0]),
+        b.Column("value", lambda each: b.Cell(each[1].value), digits=5),
+        b.Column("from", lambda each: each[1].low, digits=5),
+        b.Column("to (95 %)", lambda each: each[1].high, digits=5),
         name="parameters",
     )
     if fit.points:

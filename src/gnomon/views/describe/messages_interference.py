@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.messages.result import Pays, by_reason
+from gnomon.analysis.messages.result import Beside, Interference, Pays, by_reason
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.messages.result import Beside, Interference
 
 _DRAWN = 24  # ways that can be told apart in a chart
 _WITHIN = "95 % interval"
@@ -31,16 +27,14 @@ def describe(result: Interference) -> Iterator[b.Block]:
         yield b.Section(f"A message {units.brief(pause, 'ns')} after each answer")
         yield b.Table.of(
             result.at(pause),
-            (
-                b.Column("waits by", lambda row: row.mechanism),
-                b.Column("compute lost", lambda row: b.Cell.of(row.lost, "%"), interval=_WITHIN),
-                b.Column("latency", lambda row: b.Cell.of(row.latency, "ns"), interval="95 %"),
-                b.Column("p50", lambda row: row.p50, "ns", drop=3),
-                b.Column("p99", lambda row: row.p99, "ns", drop=2),
-                b.Column("work/msg", lambda row: b.Cell.of(row.work_per_message, "ns"), drop=1),
-                b.Column("pays below", _pays),
-                b.Column("messages", lambda row: row.messages, drop=6),
-            ),
+            b.Column("waits by", "mechanism"),
+            b.Column("compute lost", lambda row: b.Cell.of(row.lost, "%"), interval=_WITHIN),
+            b.Column("latency", lambda row: b.Cell.of(row.latency, "ns"), interval="95 %"),
+            b.Column("p50", "p50", "ns", drop=3),
+            b.Column("p99", "p99", "ns", drop=2),
+            b.Column("work/msg", lambda row: b.Cell.of(row.work_per_message, "ns"), drop=1),
+            b.Column("pays below", _pays),
+            b.Column("messages", drop=6),
             name=f"pause-{pause}",
         )
     if result.rows:

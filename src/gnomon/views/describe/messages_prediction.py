@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.messaging.result import Application, Predicted, Prediction
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.messaging.result import Application, Predicted, Prediction
 
 _GAIN = "times as fast at user level"
 _DRAWN = 24  # mechanisms that can be told apart in a chart
@@ -20,14 +17,12 @@ def describe(result: Prediction) -> Iterator[b.Block]:
     yield b.Headline(f"ESTIMATED {result.sentence}", tuple(_lines(result)))
     yield b.Table.of(
         (*result.rows, result.user_level),
-        (
-            b.Column("told by", lambda row: _name(row, result)),
-            b.Column("cycle", lambda row: b.Cell.of(row.cycle, "ns"), interval="95 % interval"),
-            b.Column("running", lambda row: row.running, "%", bar=True, drop=1),
-            b.Column("waiting", lambda row: row.waiting, "%", bar=True, drop=1),
-            b.Column("handler busy", lambda row: row.load, "%", drop=3),
-            b.Column(_GAIN, lambda row: _gain(row, result), interval="95 %", digits=4),
-        ),
+        b.Column("told by", lambda row: _name(row, result)),
+        b.Column("cycle", lambda row: b.Cell.of(row.cycle, "ns"), interval="95 % interval"),
+        b.Column("running", "running", "%", bar=True, drop=1),
+        b.Column("waiting", "waiting", "%", bar=True, drop=1),
+        b.Column("handler busy", "load", "%", drop=3),
+        b.Column(_GAIN, lambda row: _gain(row, result), interval="95 %", digits=4),
         name="ways",
     )
     yield b.Text(_about(result.application))

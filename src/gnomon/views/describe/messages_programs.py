@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from gnomon.messaging.result import Program, Programs
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.messaging.result import Program, Programs
 
 
 def describe(result: Programs) -> Iterator[b.Block]:
@@ -16,10 +13,8 @@ def describe(result: Programs) -> Iterator[b.Block]:
     yield b.Headline(f"{len(result.programs)} message programs, {len(result.clusters)} clusters")
     yield b.Table.of(
         result.programs,
-        (
-            b.Column("program", lambda each: each.name),
-            b.Column("what it does", lambda each: each.what.split(";")[0], flex=True),
-        ),
+        b.Column("program", "name"),
+        b.Column("what it does", lambda each: each.what.split(";")[0], flex=True),
         name="programs",
     )
     yield b.Facts(
@@ -27,11 +22,9 @@ def describe(result: Programs) -> Iterator[b.Block]:
     )
     yield b.Table.of(
         result.clusters,
-        (
-            b.Column("cluster", lambda each: each.name),
-            b.Column("what it is", lambda each: each.title, flex=True),
-            b.Column("threads wait by", lambda each: each.waiting),
-        ),
+        b.Column("cluster", "name"),
+        b.Column("what it is", "title", flex=True),
+        b.Column("threads wait by", "waiting"),
         name="clusters",
     )
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.messaging.result import OnCluster, Simulation
 from gnomon.views import blocks as b
 from gnomon.views.timelines import drawing, steps
-
-if TYPE_CHECKING:
-    from gnomon.messaging.result import OnCluster, Simulation
 
 
 def describe(result: Simulation) -> Iterator[b.Block]:
@@ -20,17 +17,15 @@ def describe(result: Simulation) -> Iterator[b.Block]:
     names = list(dict.fromkeys(name for each in result.clusters for name in each.timed))
     yield b.Table.of(
         result.clusters,
-        (
-            b.Column("cluster", lambda each: each.name),
-            b.Column("run time", lambda each: each.duration, "ns"),
-            b.Column("speedup", lambda each: each.speedup, digits=4),
-            *(_timed(names[0]) if names else ()),
-            b.Column("messages", lambda each: round(each.total("sent")), drop=4),
-            b.Column("interrupts", lambda each: round(each.total("interrupts")), drop=4),
-            b.Column("switches", lambda each: round(each.total("context_switches")), drop=4),
-            b.Column("polling", lambda each: each.polled, "%", drop=3),
-            b.Column("events", lambda each: each.events, drop=6),
-        ),
+        b.Column("cluster", "name"),
+        b.Column("run time", "duration", "ns"),
+        b.Column("speedup", digits=4),
+        *(_timed(names[0]) if names else ()),
+        b.Column("messages", lambda each: round(each.total("sent")), drop=4),
+        b.Column("interrupts", lambda each: round(each.total("interrupts")), drop=4),
+        b.Column("switches", lambda each: round(each.total("context_switches")), drop=4),
+        b.Column("polling", "polled", "%", drop=3),
+        b.Column("events", drop=6),
         name="clusters",
     )
     if len(result.clusters) > 1:
@@ -40,8 +35,8 @@ def describe(result: Simulation) -> Iterator[b.Block]:
         yield _bars(caption, b.Axis("times as fast", zero=True), bars)
     for name in names:
         if name != names[0]:
-            columns = (b.Column("cluster", lambda each: each.name), *_timed(name))
-            yield b.Table.of(result.clusters, columns, name=name)
+            columns = (b.Column("cluster", "name"), *_timed(name))
+            yield b.Table.of(result.clusters, *columns, name=name)
         means = [(each.name, each.timed[name].mean) for each in result.clusters]
         yield _bars(f"The mean time of {name}.", b.Axis(name, "ns", zero=True), means)
     for each in result.clusters:

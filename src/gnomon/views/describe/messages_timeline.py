@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.messaging.result import Timeline
 from gnomon.views import blocks as b
 from gnomon.views.timelines import drawing, steps
-
-if TYPE_CHECKING:
-    from gnomon.messaging.result import Timeline
 
 
 def describe(timeline: Timeline) -> Iterator[b.Block]:

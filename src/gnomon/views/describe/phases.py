@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.analysis.phases.result import Phase, PhaseCount, PhaseSeries, PhasesResult
 from gnomon.recording.contents import Status
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.phases.result import Phase, PhaseCount, PhaseSeries, PhasesResult
 
 _MOST_TOLD = 4  # phases that the first line describes one by one
 
@@ -28,13 +25,13 @@ def describe(result: PhasesResult) -> Iterator[b.Block]:
         yield b.Text("~ was extrapolated from the share of time in which it was counted")
     if result.choices:
         columns = (
-            b.Column("phases", lambda each: each.phases),
+            b.Column("phases"),
             b.Column("shape", lambda each: str(each.shape)),
-            b.Column("BIC", lambda each: each.bic),
-            b.Column("p of the weakest break", lambda each: each.p_value, "p"),
+            b.Column("BIC", "bic"),
+            b.Column("p of the weakest break", "p_value", "p"),
             b.Column("", lambda each: "chosen" if each.chosen else ""),
         )
-        table = b.Table.of(result.choices, columns, name="choices")
+        table = b.Table.of(result.choices, *columns, name="choices")
         yield b.Fold(f"{len(result.choices)} ways to divide it were considered", (table,))
 
 
@@ -122,7 +119,7 @@ def _phases(result: PhasesResult) -> b.Table:
     ]
     for place, series in enumerate(result.series):
         columns += _fitted(result, series, place)
-    return b.Table.of(enumerate(result.phases, 1), columns, name="phases")
+    return b.Table.of(enumerate(result.phases, 1), *columns, name="phases")
 
 
 def _fitted(result: PhasesResult, series: PhaseSeries, place: int) -> Iterator[b.Column]:
@@ -151,7 +148,7 @@ def _counts(result: PhasesResult) -> b.Table:
             b.Column(f"rate {place + 1}", partial(_rate, place), drop=4),
         ]
     rows = zip(*(phase.counts for phase in result.phases), strict=True)
-    return b.Table.of(rows, columns, name="counts")
+    return b.Table.of(rows, *columns, name="counts")
 
 
 def _value(place: int, row: Sequence[PhaseCount]) -> b.Cell:

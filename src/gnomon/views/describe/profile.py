@@ -33,13 +33,13 @@ def _table(result: Profile, hits: Iterable[Hit], name: str) -> b.Table:
     samples, by = result.samples, result.by.value
     columns = (
         b.Column("share", lambda hit: hit.samples / samples, "%", bar=True, digits=3),
-        b.Column("samples", lambda hit: hit.samples, drop=2),
+        b.Column("samples", drop=2),
         b.Column("address", _address, drop=1) if by == "address" else None,
-        b.Column("function", lambda hit: hit.function),
+        b.Column("function"),
         b.Column("line", _line) if by != "function" else None,
         b.Column("module", lambda hit: PurePath(hit.module).name, drop=3),
     )
-    return b.Table.of(hits, columns, name=name)
+    return b.Table.of(hits, *columns, name=name)
 
 
 def _address(hit: Hit) -> str:

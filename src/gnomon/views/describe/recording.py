@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.analysis.recorded.result import RecordingResult
 from gnomon.views import blocks as b
 from gnomon.views.counts import headline, per_second, totals
-
-if TYPE_CHECKING:
-    from gnomon.analysis.recorded.result import RecordingResult
 
 _CURVES = 6
 _FEWEST = 3  # slices that are worth a curve
@@ -47,12 +44,10 @@ def _series(result: RecordingResult) -> b.Table:
     unit_of = {info.name: info.unit for info in result.events}
     return b.Table.of(
         result.course.series.items(),
-        (
-            b.Column("event", lambda each: each[0]),
-            b.Column("over time", lambda each: b.Cell(course=each[1].rates), drop=1),
-            b.Column("mean", lambda each: per_second(each[1].mean, unit_of.get(each[0], ""))),
-            b.Column("max", lambda each: per_second(each[1].peak, unit_of.get(each[0], ""))),
-        ),
+        b.Column("event", lambda each: each[0]),
+        b.Column("over time", lambda each: b.Cell(course=each[1].rates), drop=1),
+        b.Column("mean", lambda each: per_second(each[1].mean, unit_of.get(each[0], ""))),
+        b.Column("max", lambda each: per_second(each[1].peak, unit_of.get(each[0], ""))),
         caption=f"{result.slices:,} slices over {units.number(result.course.span, 'ns')}",
         name="course",
     )

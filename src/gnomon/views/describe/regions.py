@@ -25,15 +25,15 @@ def describe(result: RegionReport) -> Iterator[b.Block]:
 
     columns = (
         b.Column("region", lambda row: "/".join(row.path)),
-        b.Column("instances", lambda row: row.instances, drop=2),
+        b.Column("instances", drop=2),
         b.Column("time", time, "ns"),
         b.Column("own time", lambda row: row.own if raw else row.own_corrected, "ns")
         if result.exclusive
         else None,
         *(b.Column(event, _value(event, raw=raw)) for event in result.events),
-        b.Column("threads", lambda row: row.threads, drop=1),
+        b.Column("threads", drop=1),
     )
-    yield b.Table.of(result.regions, columns, name="regions")
+    yield b.Table.of(result.regions, *columns, name="regions")
     if cost := result.overhead.outside.get("time"):
         state = "left in" if raw else "taken out"
         yield b.Text(f"a region itself costs {units.brief(cost, 'ns')}: {state} above")

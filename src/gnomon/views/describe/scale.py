@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.analysis.scaling.result import WIDE_RANGE
+from gnomon.analysis.scaling.result import WIDE_RANGE, EventScaling, Prediction, Scaling
 from gnomon.views import blocks as b
 from gnomon.views.blocks import Kind, Tone
 from gnomon.views.shared import counted, some, subject
-
-if TYPE_CHECKING:
-    from gnomon.analysis.scaling.result import EventScaling, Prediction, Scaling
 
 _STEEP = ("quadratic", "cubic", "exponential")
 _ANSWERS = ("elapsed", "task-clock", "cycles", "instructions")
@@ -93,20 +89,18 @@ def _models(result: Scaling, rows: Sequence[EventScaling], name: str) -> b.Table
     growing = any(row.model.terms for row in rows)  # columns of others have nothing in them
     single = len(result.parameters) == 1
     columns = (
-        b.Column("event", lambda row: row.event),
+        b.Column("event"),
         b.Column("growth", lambda row: b.Cell(row.growth * growing, tone=_tone(row)), drop=1),
         b.Column("model", _formula),
-        b.Column("R²", lambda row: row.r_squared, drop=3, digits=4) if growing else None,
-        b.Column("adjusted", lambda row: row.adjusted_r_squared, drop=6, digits=4)
-        if growing
-        else None,
+        b.Column("R²", "r_squared", drop=3, digits=4) if growing else None,
+        b.Column("adjusted", "adjusted_r_squared", drop=6, digits=4) if growing else None,
         b.Column(f"over {result.parameters[0]}", lambda row: b.Cell(course=row.means), drop=4)
         if single
         else None,
         b.Column("knee at", lambda row: row.knee and row.knee.at, drop=5, digits=3),
         b.Column("doubts", _doubts, flex=True, drop=2),
     )
-    return b.Table.of(rows, columns, name=name)
+    return b.Table.of(rows, *columns, name=name)
 
 
 def _tone(row: EventScaling) -> Tone:
@@ -148,7 +142,7 @@ def _predictions(result: Scaling, growing: int) -> Iterator[b.Block]:
     caption = "Between bounds that all likely models share."
     most = growing * len(result.rows[0].predictions) or None
     yield b.Section("What another run would count elsewhere")
-    yield b.Table.of(found, columns, caption=caption, most=most, name="predictions")
+    yield b.Table.of(found, *columns, caption=caption, most=most, name="predictions")
 
 
 def _coordinate(number: int, pair: tuple[EventScaling, Prediction]) -> float:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gnomon import units
+from gnomon.analysis.estimate.scoring.result import DataSetScore, Scores
 from gnomon.views import blocks as b
-
-if TYPE_CHECKING:
-    from gnomon.analysis.estimate.scoring.result import DataSetScore, Scores
 
 _LEGEND = (
     "window error: of the totals of rotations, relative. Ratios: to linear scaling, geometric "
@@ -78,7 +76,7 @@ def _table(heading: str, lines: Any, columns: tuple[Any, ...], name: str) -> b.T
         b.Column(title, partial(_field, field), unit, drop=drop, digits=3)
         for title, field, unit, drop in columns
     )
-    return b.Table.of(lines, (first, *rest), name=name)
+    return b.Table.of(lines, first, *rest, name=name)
 
 
 def _field(field: str, line: tuple[str, object]) -> b.Value:

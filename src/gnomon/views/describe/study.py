@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from gnomon.analysis.study.result import Bars, Curves, Drawings, Findings, Row, Surface
 from gnomon.views import blocks as b
 from gnomon.views.timelines import drawing
-
-if TYPE_CHECKING:
-    from gnomon.analysis.study.result import Bars, Curves, Drawings, Findings, Row, Surface
 
 _TONES = {"reproduced": b.Tone.GOOD, "not reproduced": b.Tone.BAD, "shape only": b.Tone.DOUBT}
 
@@ -23,15 +20,15 @@ def describe(result: Findings) -> Iterator[b.Block]:
         (f"after {result.document}; seed {result.seed}",),
     )
     columns = (
-        b.Column("id", lambda row: row.id),
-        b.Column("quantity", lambda row: row.quantity, flex=True),
-        b.Column("published", lambda row: row.published, flex=True, digits=5),
-        b.Column("ours", lambda row: row.ours, digits=5),
-        b.Column("tolerance", lambda row: row.tolerance, drop=5),
+        b.Column("id"),
+        b.Column("quantity", flex=True),
+        b.Column("published", flex=True, digits=5),
+        b.Column("ours", digits=5),
+        b.Column("tolerance", drop=5),
         b.Column("verdict", _verdict),
-        b.Column("note", lambda row: row.note, flex=True, drop=5),
+        b.Column("note", flex=True, drop=5),
     )
-    yield b.Table.of(result.rows, columns, name="rows")
+    yield b.Table.of(result.rows, *columns, name="rows")
     for each in result.drawings:
         yield from _drawn(each)
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import units
+from gnomon.analysis.survey.result import SurveyResult, SurveyRow
 from gnomon.views import blocks as b
 from gnomon.views.shared import counted, some
-
-if TYPE_CHECKING:
-    from gnomon.analysis.survey.result import SurveyResult, SurveyRow
 
 _FOLDS = {
     "zero": "zero",
@@ -32,17 +29,17 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
         share = units.number(costly[0].share, "%")
         where = "of the simulated run" if result.provenance.simulated else "of the time"
         yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by usual costs.")
-    yield b.Table.of(result.ranked, _columns(result), most=_SHOWN, name="events")
+    yield b.Table.of(result.ranked, *_columns(result), most=_SHOWN, name="events")
     for reason, title in _FOLDS.items():
         rows = [row for row in result.folded if row.folded == reason]
         if rows:
             names = some([row.event for row in rows], _NAMED)
             columns = (
-                b.Column("event", lambda row: row.event),
-                b.Column("why", lambda row: row.reason),
-                b.Column("what it counts", lambda row: row.description, flex=True, drop=1),
+                b.Column("event"),
+                b.Column("why", "reason"),
+                b.Column("what it counts", "description", flex=True, drop=1),
             )
-            table = b.Table.of(rows, columns, name=reason)
+            table = b.Table.of(rows, *columns, name=reason)
             yield b.Fold(f"{len(rows)} {title}: {names}", (table,))
     if costly:
         yield b.Text("share: estimated from usual costs, to rank by; not measured")
@@ -58,7 +55,9 @@ def _title(result: SurveyResult) -> str:
     if batches > 1 and origin.repeat:
         runs += f" ({batches} batches × {origin.repeat})"
     events = sum(result.origins.values())
-    return f"{' '.join(origin.command) or 'a recording'}: {events} events in {runs}"
+    return (
+        f"{' '.join(origin.command) or origin.target or 'a recording'}: {events} events in {runs}"
+    )
 
 
 def _lines(result: SurveyResult) -> Iterator[str]:
@@ -87,11 +86,11 @@ def _columns(result: SurveyResult) -> tuple[b.Column | None, ...]:
     return (
         b.Column("event", lambda row: b.Cell(row.event, hint="; ".join(row.caveats))),
         b.Column("mean", _mean, interval="90 % interval"),
-        b.Column("spread", lambda row: row.spread, "±", drop=3),
+        b.Column("spread", "spread", "±", drop=3),
         b.Column("share", lambda row: b.Cell(row.share, hint=row.basis), "%", bar=True),
-        b.Column("with time", lambda row: row.correlation, "r", drop=4),
+        b.Column("with time", "correlation", "r", drop=4),
         b.Column("source", source_of, drop=5) if several else None,
-        b.Column("what it counts", lambda row: row.description, flex=True, drop=2),
+        b.Column("what it counts", "description", flex=True, drop=2),
     )
 
 

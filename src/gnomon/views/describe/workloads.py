@@ -10,11 +10,7 @@ from gnomon import units
 from gnomon.views import blocks as b
 
 if TYPE_CHECKING:
-    from gnomon.machines.workloads.definition import (
-        Parameter,
-        WorkloadDescription,
-        WorkloadsResult,
-    )
+    from gnomon.machines.workloads.definition import Parameter, WorkloadDescription, WorkloadsResult
 
 _UNREACHED = 1e12
 _COMMON = ("threads", "iterations", "placement", "seed", "cpus")
@@ -30,12 +26,12 @@ def describe(result: WorkloadsResult) -> Iterator[b.Block]:
     more = "`gnomon sim show workload:NAME` tells more"
     yield b.Headline(f"{number} workload{'s' * (number != 1)}; {more}")
     columns = (
-        b.Column("workload", lambda each: each.name),
-        b.Column("title", lambda each: each.title, flex=True),
+        b.Column("workload", "name"),
+        b.Column("title", flex=True),
         b.Column("parameters", _own, flex=True, drop=2),
-        b.Column("source", lambda each: each.source, flex=True, drop=1),
+        b.Column("source", flex=True, drop=1),
     )
-    yield b.Table.of(result.rows, columns, name="workloads")
+    yield b.Table.of(result.rows, *columns, name="workloads")
 
 
 def _own(workload: WorkloadDescription) -> str:
@@ -51,7 +47,7 @@ def _one(workload: WorkloadDescription) -> Iterator[b.Block]:
     example = "".join(f" {each.name}={each.default}" for each in given)
     yield b.Text(f"as in: gnomon count --on laptop -- workload:{workload.name}{example}")
     columns = [b.Column(each, attrgetter(each)) for each in ("name", "default", "unit", "help")]
-    table = b.Table.of(workload.parameters, columns, name="parameters")
+    table = b.Table.of(workload.parameters, *columns, name="parameters")
     yield b.Fold("the parameters as a table", (table,))
 
 

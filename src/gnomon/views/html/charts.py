@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gnomon import units
 from gnomon.views.axes import MOST_ROWS, scales_of
@@ -132,7 +131,7 @@ def _labelled(layer: Layer, layers: Sequence[Layer], plot: Plot) -> Layer:
     alone = len(layers) == 1 and layer.kind is Kind.BARS and not layer.texts and not layer.stack
     if not (alone and plot.y.names) or len(layer.x) > 60:
         return layer
-    return replace(layer, texts=tuple(said(value, plot.x.unit) for value in layer.x))
+    return layer._replace(texts=tuple(said(value, plot.x.unit) for value in layer.x))
 
 
 def _room_at_right(plot: Plot, layers: Sequence[Layer]) -> float:

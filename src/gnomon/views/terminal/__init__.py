@@ -337,7 +337,7 @@ def _strips_of(found: Strip, screen: Screen) -> Iterator[Strand]:
 def _table(block: b.Table, screen: Screen) -> Iterator[Line]:
     """Yield the lines of a table, and what there was no room for."""
     most = None if screen.everything or screen.columns is None else block.most
-    shown = block if most is None else replace(block, rows=block.rows[:most])
+    shown = block if most is None else block._replace(rows=block.rows[:most])
     known = strips(shown)
     found = [strip for each in known for strip in _strips_of(each, screen) if any(strip.texts)]
     if not found:

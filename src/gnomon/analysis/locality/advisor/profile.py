@@ -67,7 +67,7 @@ def _program_subject(command: Command) -> Subject:
     with Naming(command) as naming:
         given = naming.target
         assert isinstance(given, Command)
-        with trace(given.argv, given.environment, given.directory, given.stdout) as traced:
+        with trace(given) as traced:
             subject = traced_subject(traced, naming.objects)
         name = " ".join(command.argv)
         return replace(subject, name=name, notes=(*subject.notes, *naming.notes))

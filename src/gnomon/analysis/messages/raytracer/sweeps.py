@@ -23,6 +23,7 @@ from gnomon.analysis.messages.raytracer.supervisor import render, write_png
 from gnomon.analysis.messages.recorded import provenance_here
 from gnomon.errors import UsageError
 from gnomon.messaging.fitting import fit_misses, residual_intervals
+from gnomon.recording.files import check_new
 
 Advance = Callable[[], None]
 OnProgress = Callable[[int, int], None]
@@ -94,10 +95,7 @@ def _check_output(
     path = Path(output)
     if sweep is not None:
         raise UsageError("a sweep draws many pictures and keeps none: omit the output.")
-    if path.exists() and not overwrite:
-        raise UsageError(f"'{path}' already exists: choose another name, or --force.")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder '{path.parent}' for the picture: make it first.")
+    check_new(path, "the picture", force=overwrite)
 
 
 def sweep_misses(
