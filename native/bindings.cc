@@ -22,11 +22,13 @@ NB_MODULE(_native, m) {
         });
     bind_program(m);
     bind_perf(m);
+    bind_fabric(m);
     bind_frames(m);
     bind_account(m);
     bind_regions(m);
     bind_machine_programs(m);
     bind_trace(m);
+    bind_traces(m);
     bind_machine(m);
     bind_engine(m);
     bind_kalman(m);

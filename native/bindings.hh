@@ -7,6 +7,7 @@ void bind_account(nanobind::module_& m);
 void bind_advice(nanobind::module_& m);
 void bind_engine(nanobind::module_& m);
 void bind_estimate(nanobind::module_& m);
+void bind_fabric(nanobind::module_& m);
 void bind_frames(nanobind::module_& m);
 void bind_kalman(nanobind::module_& m);
 void bind_learning_kalman(nanobind::module_& m);  // bind_kalman calls it
@@ -22,4 +23,5 @@ void bind_regions(nanobind::module_& m);
 void bind_segments(nanobind::module_& m);
 void bind_stress(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
+void bind_traces(nanobind::module_& m);
 void bind_workloads(nanobind::module_& m);

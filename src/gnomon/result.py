@@ -148,9 +148,8 @@ class Result:
 
     def to_json(self, keep: Keep | None = None) -> dict[str, Any]:
         """Return plain content: what `json.dumps` takes."""
-        content: dict[str, Any] = {"kind": self.kind, "version": self.version}
-        content.update(_Writer(keep).write(self))
-        return content
+        content: dict[str, Any] = _plain(self, keep)
+        return {"kind": self.kind, "version": self.version} | content
 
     def text(self) -> str:
         """Return the JSON text of a file that `gnomon show` reads."""
@@ -184,52 +183,46 @@ def _show() -> Any:  # Any: a module that may not be imported from here
 # ---- writing --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    keep: Keep | None
-
-    def write(self, value: Any) -> Any:
-        """Return a value as JSON has it, by its type."""
-        if value is None or value is True or value is False:
-            return value
-        kind = type(value)
-        if kind in (str, int):
-            return value
-        if kind is float:
-            return _finite(value)
-        if is_dataclass(kind):
-            return {name: self.write(getattr(value, name)) for name in written_names(kind)}
-        if kind is Interval:
-            return [_finite(end) if math.isfinite(end) else None for end in value]
-        if isinstance(value, Enum):
-            return value.value
-        if isinstance(value, Mapping):
-            return {_key(key): self.write(each) for key, each in value.items()}
-        if isinstance(value, set | frozenset):
-            return [self.write(each) for each in sorted(value)]
-        if isinstance(value, tuple | list):
-            return [self.write(each) for each in value]
-        if hasattr(value, "__array__"):
-            return self._array(value)
-        for plain in (str, int, float):
-            if isinstance(value, plain):
-                return self.write(plain(value))
-        raise ResultError(f"a {kind.__name__} has no form in JSON.")
-
-    def _array(self, value: Any) -> Any:
-        if value.ndim == 0:  # a scalar of numpy
-            return self.write(value.item())
-        if not value.size:  # nested lists would lose these
-            return {"dtype": value.dtype.str, "shape": list(value.shape)}
-        place = self.keep(value) if self.keep is not None and value.size > LARGE else None
-        if place is not None:
-            return {"array": digest(value), **_form(value), **place}
-        rows = value.tolist()
-        return _cleared(rows) if value.dtype.kind == "f" else rows
+def _plain(value: Any, keep: Keep | None) -> Any:
+    """Return a value as JSON has it, by its type."""
+    if value is None or value is True or value is False:
+        return value
+    kind = type(value)
+    if kind in (str, int):
+        return value
+    if kind is float:
+        return _finite(value)
+    if is_dataclass(kind):
+        return {name: _plain(getattr(value, name), keep) for name in written_names(kind)}
+    if kind is Interval:
+        return [_finite(end) if math.isfinite(end) else None for end in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {_key(key): _plain(each, keep) for key, each in value.items()}
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
+    if isinstance(value, tuple | list):
+        return [_plain(each, keep) for each in value]
+    if hasattr(value, "__array__"):
+        return _array(value, keep)
+    for plain in (str, int, float):
+        if isinstance(value, plain):
+            return _plain(plain(value), keep)
+    raise ResultError(f"a {kind.__name__} has no form in JSON.")
 
 
-def _form(value: Any) -> Reference:
-    return {"dtype": value.dtype.str, "shape": list(value.shape)}
+def _array(value: Any, keep: Keep | None) -> Any:
+    if value.ndim == 0:  # a scalar of numpy
+        return _plain(value.item(), keep)
+    form = {"dtype": value.dtype.str, "shape": list(value.shape)}
+    if not value.size:  # nested lists would lose these
+        return form
+    place = keep(value) if keep is not None and value.size > LARGE else None
+    if place is not None:
+        return {"array": digest(value), **form, **place}
+    rows = value.tolist()
+    return _cleared(rows) if value.dtype.kind == "f" else rows
 
 
 def _finite(value: float) -> float | None:

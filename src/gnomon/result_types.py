@@ -12,8 +12,8 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -30,21 +30,14 @@ Schema = dict[str, Any]
 
 
 class MisfitError(Exception):
-    """A value that its type does not allow, and where it stands, from the inside out."""
+    """A value that its type does not allow, and where it stands."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-        self.places: list[str] = []
+    place = ""
 
     def at(self, place: str) -> MisfitError:
         """Return this error, with the place that the value was found in."""
-        self.places.append(place)
+        self.place = place + self.place
         return self
-
-    def sentence(self, kind: str) -> str:
-        """Return what does not fit, and where."""
-        return f"{kind}{''.join(reversed(self.places))} {self.text}"
 
 
 @dataclass(slots=True)
@@ -115,10 +108,14 @@ def read_result(content: Any, wanted: type[R], fetch: Fetch | None = None) -> R:
     try:
         result = _object(cls).read(content, context)
     except MisfitError as misfit:
-        raise ResultError(f"{misfit.sentence(kind)}.") from None
+        raise ResultError(f"{kind}{misfit.place} {misfit}.") from None
     if not isinstance(result, wanted):
         raise ResultError(f"'{kind}' is not a result that can be read here.")
-    return _with_losses(result, context.lost)
+    texts = [
+        f"not shown, as '{place}' is missing or has changed: {', '.join(names)}"
+        for place, names in context.lost.items()
+    ]
+    return replace(result, warnings=(*result.warnings, *texts)) if texts else result
 
 
 def _unwrapped(content: Any) -> Any:
@@ -128,18 +125,6 @@ def _unwrapped(content: Any) -> Any:
             raise ResultError(f"the command failed: {content['error']}")
         return content["results"]
     return content
-
-
-def _with_losses(result: R, lost: Mapping[str, list[str]]) -> R:
-    if not lost:
-        return result
-    from dataclasses import replace
-
-    texts = [
-        f"not shown, as '{place}' is missing or has changed: {', '.join(names)}"
-        for place, names in lost.items()
-    ]
-    return replace(result, warnings=(*result.warnings, *texts))
 
 
 @cache
@@ -249,27 +234,32 @@ def _union(inner: tuple[Any, ...], hint: Any) -> _Form:
     return _Form(read_one if len(rest) == 1 else read_any, schema_of)
 
 
-def _list(value: Any) -> list[Any]:
-    found: list[Any] = _of_kind(value, list, "a list")
-    return found
-
-
 def _of_kind(value: Any, kind: type, wanted: str) -> Any:
     if not isinstance(value, kind):
         raise _misfit(value, wanted)
     return value
 
 
+def _list(value: Any) -> list[Any]:
+    found: list[Any] = _of_kind(value, list, "a list")
+    return found
+
+
+def _each(values: Iterable[tuple[str, Read, Any]], context: _Context) -> list[Any]:
+    """Read values, each with its place and with what reads it."""
+    found, place = [], ""
+    try:
+        for place, read, value in values:  # noqa: B007
+            found.append(read(value, context))
+    except MisfitError as misfit:
+        raise misfit.at(place) from None
+    return found
+
+
 def _many(hint: Any, make: Callable[[Any], Any]) -> _Form:
     def read(value: Any, context: _Context) -> Any:
-        read_one, place, found = _form(hint).read, 0, []
-        items = _list(value)
-        try:
-            for place, each in enumerate(items):  # noqa: B007
-                found.append(read_one(each, context))
-        except MisfitError as misfit:
-            raise misfit.at(f"[{place}]") from None
-        return make(found)
+        read_one = _form(hint).read
+        return make(_each(((f"[{i}]", read_one, v) for i, v in enumerate(_list(value))), context))
 
     return _Form(read, lambda found: {"type": "array", "items": _form(hint).schema(found)})
 
@@ -278,15 +268,11 @@ def _row(make: Callable[[list[Any]], Any], hints: tuple[Any, ...]) -> _Form:
     size = len(hints)
 
     def read(value: Any, context: _Context) -> Any:
-        items, place, found = _list(value), 0, []
+        items = _list(value)
         if len(items) != size:
             raise MisfitError(f"has {len(items)} entries, not {size}")
-        try:
-            for place, hint in enumerate(hints):
-                found.append(_form(hint).read(items[place], context))
-        except MisfitError as misfit:
-            raise misfit.at(f"[{place}]") from None
-        return make(found)
+        pairs = enumerate(zip(hints, items, strict=True))
+        return make(_each(((f"[{i}]", _form(hint).read, v) for i, (hint, v) in pairs), context))
 
     def schema_of(found: Schema) -> Schema:
         items = [_form(hint).schema(found) for hint in hints]
@@ -296,15 +282,14 @@ def _row(make: Callable[[list[Any]], Any], hints: tuple[Any, ...]) -> _Form:
 
 
 def _mapping(key: Any, hint: Any) -> _Form:
+    def read_entry(entry: tuple[str, Any], context: _Context) -> tuple[Any, Any]:
+        name, value = entry
+        known = _whole(name) if key is int else _form(key).read(name, context)
+        return known, _form(hint).read(value, context)
+
     def read(value: Any, context: _Context) -> Any:
-        found, name = {}, ""
-        try:
-            for name, each in _of_kind(value, dict, "an object").items():
-                known = _whole(name) if key is int else _form(key).read(name, context)
-                found[known] = _form(hint).read(each, context)
-        except MisfitError as misfit:
-            raise misfit.at(f".{name}" if name else "") from None
-        return found
+        entries = _of_kind(value, dict, "an object").items()
+        return dict(_each(((f".{entry[0]}", read_entry, entry) for entry in entries), context))
 
     return _Form(
         read,

@@ -100,12 +100,6 @@ def format_bytes(size: int) -> str:
     return f"{size} B"
 
 
-def format_rate(rate: float) -> str:
-    """Return bytes a second with a decimal unit that fits."""
-    number, _, prefix = format_si(rate).partition(" ")
-    return f"{number} {prefix}B/s"
-
-
 # ---- numbers as text ------------------------------------------------------------------------
 
 Within = tuple[float, float] | None
@@ -276,12 +270,17 @@ def with_interval(value: float, low: float, high: float, unit: str = "") -> str:
     return f"{text} ± {_figure(half, (-half, half))} {name}".rstrip()
 
 
-def ticks(low: float, high: float, unit: str = "", *, log: int = 0, most: int = 6) -> list[float]:
-    """Return round values between two limits for an axis, at steps that suit the unit."""
+def ticks(
+    low: float, high: float, unit: str = "", *, log: int = 0, most: int = 6, fill: bool = False
+) -> list[float]:
+    """Return round values between two limits for an axis, at steps that suit the unit.
+
+    Where powers of ten would be few, `fill` puts twos and fives between them.
+    """
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low or most < 2:
         return [low] if math.isfinite(low) else []
     if log and low > 0:
-        return _powers(low, high, log, most)
+        return _powers(low, high, log, most, fill=fill)
     divisor = unit_of(unit).step(max(abs(low), abs(high)))[0]
     rough = (high - low) / divisor / (most - 1)
     power = 10.0 ** math.floor(math.log10(rough))
@@ -316,16 +315,17 @@ def bar(share: float, room: int) -> str:
     return "█" * whole + " ▏▎▍▌▋▊▉"[part].strip()
 
 
-def _powers(low: float, high: float, base: int, most: int) -> list[float]:
+def _powers(low: float, high: float, base: int, most: int, *, fill: bool) -> list[float]:
     first = math.floor(math.log(low, base) + 1e-9)
     last = math.ceil(math.log(high, base) - 1e-9)
     every = max(1, -(-(last - first + 1) // most))
     found = [float(base) ** power for power in range(first, last + 1) if power % every == 0]
     inside = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-    if len(inside) >= 2 or base == 2:
+    if base == 2 or (len(inside) >= 2 and (not fill or 3 * len(inside) > most + 6)):
         return inside
-    finer = [m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5)]
-    return [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    finer = [float(f"{m}e{power}") for power in range(first - 1, last + 1) for m in (1, 2, 5)]
+    finer = [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return finer if len(inside) < 2 or len(inside) < len(finer) <= most + 2 else inside
 
 
 def _count(value: float, within: Within, digits: int) -> str:

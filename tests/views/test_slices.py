@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from gnomon.recording.contents import Reading, Status
-from gnomon.views.counts import SlicePrinter
+from gnomon.views.live import SlicePrinter
 
 MS = 10**6
 

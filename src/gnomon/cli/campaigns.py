@@ -22,16 +22,16 @@ def campaign_progress(
     if not bar or given.json or not sys.stderr.isatty():
         yield lambda progress: _say_note(progress, words)
         return
-    from gnomon.views.progress import campaign_bar
+    from gnomon.views.progress import steps_bar
 
-    with campaign_bar() as update:
+    with steps_bar("runs", timed=False) as update:
 
         def show(progress: Progress) -> None:
             if progress.note:
                 update.note(_worded(progress, words))
             else:
                 label = progress.task.label if progress.task is not None else ""
-                update(progress.done, progress.total, progress.left, label)
+                update(progress.done, progress.total, label, progress.left)
 
         yield show
 

@@ -92,6 +92,6 @@ def _live(given: argparse.Namespace) -> Sink | None:
     """Slices are printed as they come when nothing else keeps them."""
     if given.interval is None or given.output is not None or options.takes_output(given):
         return None
-    from gnomon.views.counts import SlicePrinter
+    from gnomon.views.live import SlicePrinter
 
     return SlicePrinter(sys.stdout, parse_duration(given.interval)).take

@@ -25,7 +25,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -130,15 +129,12 @@ def _given(given: argparse.Namespace) -> Iterator[str]:
 
 
 @contextmanager
-def _runs_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+def _runs_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Show which run goes on, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from gnomon.views.progress import campaign_bar
+    from gnomon.views.progress import steps_bar
 
-    with campaign_bar() as bar:
-        yield lambda text, done, total: bar(done, total, None, text)
+    with steps_bar("runs", timed=False) as bar:
+        yield lambda text, done, total: bar(done, total, text)
 
 
 def _advise(given: argparse.Namespace) -> int:

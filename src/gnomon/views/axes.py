@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from gnomon import units
-from gnomon.views.blocks import Axis, Chart, Kind, Layer, Value, missing
+from gnomon.views.blocks import Axis, Chart, Kind, Layer, Value, numeric
 
 PADDING = 0.035  # of the range, so that no point is cut in half
 MOST_ROWS = 300  # names down a chart
@@ -40,9 +41,8 @@ class Scale:
         """Return where a value stands, from 0 to 1 within the limits; None without a place."""
         if self.names:
             place = self.places.get(value) if isinstance(value, str) else value
-            inside = place is not None and math.isfinite(place) and place < len(self.names)
-            return (place + 0.5) * self.slot if place is not None and inside else None
-        if not isinstance(value, (int, float)) or not _drawable(value, self.log):
+            return (place + 0.5) * self.slot if numeric(place) and place < len(self.names) else None
+        if not _drawable(value, self.log):
             return None
         if self.log:
             low = math.log(self.low)
@@ -59,7 +59,7 @@ class Scale:
         place = self.at(value)
         if place is not None:
             return min(max(place, 0.0), 1.0)
-        if self.names or not isinstance(value, (int, float)) or missing(value):
+        if self.names or not numeric(value):
             return None
         return 1.0 if value > self.low else 0.0  # infinite, or without a logarithm
 
@@ -67,22 +67,12 @@ class Scale:
         """Return places from 0 to 1 with what is written there; names are not among them."""
         if self.names:
             return []
-        values = units.ticks(self.low, self.high, self.unit, log=self.log, most=most)
-        if self.log == 10 and 3 * len(values) <= most + 6:
-            values = self._finer(values, most)
-        places = ((self.inside(value), value) for value in values)
+        values = units.ticks(self.low, self.high, self.unit, log=self.log, most=most, fill=True)
         return [
             (place, units.tick(value, self.unit, log=self.log))
-            for place, value in places
-            if place is not None
+            for value in values
+            if (place := self.inside(value)) is not None
         ]
-
-    def _finer(self, values: list[float], most: int) -> list[float]:
-        """Return twos and fives between decades as well, where there are few of these."""
-        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        finer = [float(f"{mantissa}e{decade}") for decade in decades for mantissa in (1, 2, 5)]
-        finer = [value for value in finer if self.low <= value <= self.high]
-        return finer if len(values) < len(finer) <= most + 2 else values
 
     def label(self) -> str:
         """Return what the axis shows, and that it is logarithmic where it is."""
@@ -102,21 +92,21 @@ def scale_of(
     if names:
         kept = tuple(dict.fromkeys(names))[:most]
         return Scale(axis, 0, len(kept), kept, {name: i for i, name in enumerate(kept)})
-    numbers = [v for v in found if isinstance(v, (int, float)) and _drawable(v, axis.log)]
+    numbers = [v for v in found if _drawable(v, axis.log)]
     if axis.log and not numbers and axis.low is None:
         axis = Axis(axis.label, axis.unit)  # there is nothing that a logarithm could show
     low, high = min(numbers, default=1.0 if axis.log else 0.0), max(numbers, default=1.0)
     if axis.zero and not axis.log:
         low, high = min(low, 0.0), max(high, 0.0)
-    low = axis.low if axis.low is not None and _drawable(axis.low, axis.log) else low
-    high = axis.high if axis.high is not None and _drawable(axis.high, axis.log) else high
+    low = axis.low if _drawable(axis.low, axis.log) else low
+    high = axis.high if _drawable(axis.high, axis.log) else high
     if not low < high:
         low, high = _widened(min(low, high), axis)
     return Scale(axis, *_padded(low, high, axis, padding), log=axis.log)
 
 
-def _drawable(value: float, log: int) -> bool:
-    return -_LARGEST < value < _LARGEST and (not log or value > 1e-300)
+def _drawable(value: Value, log: int) -> TypeGuard[float]:
+    return numeric(value) and -_LARGEST < value < _LARGEST and (not log or value > 1e-300)
 
 
 def _widened(value: float, axis: Axis) -> tuple[float, float]:
@@ -130,17 +120,13 @@ def _widened(value: float, axis: Axis) -> tuple[float, float]:
 
 def _padded(low: float, high: float, axis: Axis, padding: float) -> tuple[float, float]:
     """Leave room beside the data, but none below a zero that the axis begins at."""
+    free = [limit is None for limit in (axis.low, axis.high)]
     if axis.log:
         ratio = math.exp(padding * (math.log(high) - math.log(low)))
-        padded = low / ratio, high * ratio
-    else:
-        more = padding * (high - low)
-        below, above = ((0.0 if end == 0 and axis.zero else more) for end in (low, high))
-        padded = low - below, high + above
-    return (
-        low if axis.low is not None else padded[0],
-        high if axis.high is not None else padded[1],
-    )
+        return low / ratio ** free[0], high * ratio ** free[1]
+    below, above = (0.0 if end == 0 and axis.zero else padding for end in (low, high))
+    wide = high - low
+    return low - below * wide * free[0], high + above * wide * free[1]
 
 
 # ---- both axes of a chart -------------------------------------------------------------------
@@ -184,7 +170,7 @@ def _sums(layers: Sequence[Layer], rows: bool) -> Iterable[float]:
         if layer.kind is Kind.BARS and layer.stack:
             values, slots = (layer.x, layer.y) if rows else (layer.y, layer.x)
             for slot, value in zip(slots, values, strict=True):
-                if isinstance(value, (int, float)) and not missing(value):
+                if numeric(value):
                     key = layer.stack, slot, value < 0
                     sums[key] = sums.get(key, layer.base) + value
     return sums.values()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 Value = float | int | str | None
 Get = Callable[[Any], Any] | str
@@ -37,6 +37,11 @@ COUNTED = ("", "counted")
 def missing(value: Value) -> bool:
     """Whether there is no value: none, or not a number."""
     return value is None or value != value  # noqa: PLR0124
+
+
+def numeric(value: Value) -> TypeGuard[float]:
+    """Whether it is a number, which may be infinite."""
+    return isinstance(value, (int, float)) and not missing(value)
 
 
 class Cell(NamedTuple):
@@ -70,9 +75,7 @@ class Cell(NamedTuple):
     def number(self) -> float | None:
         """Its value where that is a finite number."""
         value = self.value
-        if isinstance(value, str) or value is None or not math.isfinite(value):
-            return None
-        return value
+        return value if numeric(value) and math.isfinite(value) else None
 
     @property
     def estimated(self) -> bool:

@@ -34,26 +34,12 @@ _HELP = "+ - generators   0 none   [ ] rest   ↑ ↓ channel   Tab nodes   q qu
 _KEYS = re.compile(r"\x1b\[<\d+;\d+;\d+[Mm]|\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _BEGUN = re.compile(rb"\x1b[\[O<0-9;]*$")  # a key of which more is to come
 _CLICK = re.compile(r"\x1b\[<0;\d+;(\d+)M")
-_NAMES = {
-    "\x1b[A": "up",
-    "\x1b[B": "down",
-    "\x1b[C": "+",
-    "\x1b[D": "-",
-    "=": "+",
-    "\x1bOA": "up",
-    "\x1bOB": "down",
-    "\x1bOC": "+",
-    "\x1bOD": "-",
-    "\x03": "q",
-    "\x1b[5~": "page up",
-    "\x1b[6~": "page down",
-    "\x1b[H": "home",
-    "\x1b[F": "end",
-    "\x1b[1~": "home",
-    "\x1b[4~": "end",
-    "\x1bOH": "home",
-    "\x1bOF": "end",
-}
+_ENDS = {  # of the sequences that keys send
+    "A": "up", "B": "down", "C": "+", "D": "-", "H": "home", "F": "end",
+    "1~": "home", "4~": "end", "5~": "page up", "6~": "page down",
+}  # fmt: skip
+_NAMES = {f"\x1b{lead}{end}": name for end, name in _ENDS.items() for lead in "[O"}
+_NAMES |= {"=": "+", "\x03": "q"}
 _STEPS = {"up": -1, "down": 1, "page up": -10, "page down": 10, "home": -(10**6), "end": 10**6}
 
 
@@ -70,22 +56,19 @@ class Shown:
 def channels_table(rows: Sequence[Shown], highest: float, chosen: int) -> b.Table:
     """Return a row per channel; bars are shares of the highest rate so far."""
 
-    def rate(row: Shown, per: int = 1) -> b.Cell:
-        return b.Cell(row.rate / per if row.count else None, "B/s")
+    def rate(row: Shown, of: float = 1) -> float | None:
+        return row.rate / of if row.count else None
 
     def duty(row: Shown) -> float | None:
         return row.tenths / 10 if row.count or row.tenths < 10 else None
-
-    def share(row: Shown) -> float | None:
-        return row.rate / highest if row.count else None
 
     columns = (
         b.Column("channel", lambda row: str(row.channel)),
         b.Column("generators", "count"),
         b.Column("duty", duty, "%", drop=1),
-        b.Column("reads", rate, digits=_DIGITS),
-        b.Column("each", lambda row: rate(row, row.count or 1), digits=_DIGITS, drop=2),
-        b.Column("of the most", share, "%", bar=True, drop=3),
+        b.Column("reads", rate, "B/s", digits=_DIGITS),
+        b.Column("each", lambda row: rate(row, row.count), "B/s", digits=_DIGITS, drop=2),
+        b.Column("of the most", lambda row: rate(row, highest), "%", bar=True, drop=3),
     )
     return b.Table.of(rows, *columns, chosen=chosen, name="channels")
 
@@ -93,23 +76,18 @@ def channels_table(rows: Sequence[Shown], highest: float, chosen: int) -> b.Tabl
 def drawing(topology: LinksResult, rates: Mapping[Channel, float]) -> b.Graph:
     """Return nodes with what they read from others and what others read of them, and links."""
 
-    def node(number: int, *, cpus: bool, memory: bool) -> b.Node:
+    place = {node.number: index for index, node in enumerate(topology.nodes)}
+    nodes = []
+    for number, each in zip(place, topology.nodes, strict=True):
         reads = sum(rate for channel, rate in rates.items() if channel.reader == number)
         gives = sum(rate for channel, rate in rates.items() if channel.home == number)
         facts = (
-            f"reads {_rate(reads)}" if cpus else "no CPUs",
-            f"gives {_rate(gives)}" if memory else "no memory",
+            f"reads {_rate(reads)}" if each.cpus else "no CPUs",
+            f"gives {_rate(gives)}" if each.memory != 0 else "no memory",
         )
-        return b.Node(f"node {number}", facts)
-
-    place = {node.number: index for index, node in enumerate(topology.nodes)}
-    return b.Graph(
-        tuple(
-            node(each.number, cpus=bool(each.cpus), memory=each.memory != 0)
-            for each in topology.nodes
-        ),
-        tuple(b.Edge(place[link.ends[0]], place[link.ends[1]]) for link in topology.links),
-    )
+        nodes.append(b.Node(f"node {number}", facts))
+    links = ((place[link.ends[0]], place[link.ends[1]]) for link in topology.links)
+    return b.Graph(tuple(nodes), tuple(b.Edge(*ends) for ends in links))
 
 
 def _rate(rate: float) -> str:

@@ -9,7 +9,7 @@ from gnomon import units
 from gnomon.views.blocks import Chart, Mark
 
 from .layers import LETTER, NARROW, Plot
-from .markup import element, escape, lettering, percent, title
+from .markup import element, escape, lettering, percent, rectangle, title
 
 LINE = 15.0  # pixels of a line of labels
 _LEAST, _MOST_LEFT = 26, 190  # pixels beside the area
@@ -165,10 +165,8 @@ def zones(chart: Chart, plot: Plot) -> Iterator[str]:
     for number, zone in enumerate(chart.zones):
         start, end = plot.x.clamped(zone.start), plot.x.clamped(zone.end)
         if start is not None and end is not None:
-            yield element(
-                "rect", title(zone.label), class_=f"zone z{number % 2}", x=percent(start),
-                width=percent(max(end - start, 0)), y=plot.top, height=plot.height,
-            )  # fmt: skip
+            name, look, wide = title(zone.label), f"zone z{number % 2}", max(end - start, 0)
+            yield rectangle(start, plot.top, wide, plot.height, name, class_=look)
 
 
 def marks(chart: Chart, plot: Plot) -> Iterator[str]:

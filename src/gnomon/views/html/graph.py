@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from gnomon import units
-from gnomon.views.blocks import Cell, Edge, Graph, Node
+from gnomon.views.blocks import Cell, Edge, Graph
 from gnomon.views.shared import counted, facts_of, loads_of, said, square_order
 
 from .markup import element, fold, lettering, title, words
@@ -38,11 +38,8 @@ text.strong { font-weight: 600 }
 """
 
 
-class Point(NamedTuple):
-    """A place on the sheet in pixels from its upper left corner."""
-
-    x: float
-    y: float
+Point = complex
+"""A place on the sheet, or a size: pixels to the right, and downwards as the imaginary part."""
 
 
 def graph(block: Graph) -> str:
@@ -52,10 +49,8 @@ def graph(block: Graph) -> str:
     edges = _edges(block)
     body, size = _body(block, edges)
     label = f"{block.caption or 'Graph'}: {len(block.nodes)} nodes, {len(edges)} links"
-    picture = element(
-        "svg", body, class_="graph", role="img", aria_label=label, width=size.x, height=size.y,
-        viewBox=f"0 0 {size.x:.0f} {size.y:.0f}", style=f"min-width:{min(size.x, 560):.0f}px",
-    )  # fmt: skip
+    style = f"min-width:{min(size.real, 560):.0f}px"
+    picture = _sheet(body, size, class_="graph", aria_label=label, style=style)
     box = element("div", picture, class_="scroll", tabindex="0", role="region", aria_label=label)
     caption = words(_caption(block, edges))
     return f"<figure>{box}<figcaption>{caption}</figcaption></figure>{_in_words(block, edges)}"
@@ -66,21 +61,25 @@ def graph_file(block: Graph, heading: str) -> str:
     edges = _edges(block)
     body, size = _body(block, edges)
     caption = _caption(block, edges)
-    wide = max(size.x, *(len(text) * _LETTER * 1.15 + 2 * _MARGIN for text in (heading, caption)))
-    high = size.y + _HEADING
+    texts = (len(text) * _LETTER * 1.15 + 2 * _MARGIN for text in (heading, caption))
+    sheet = complex(max(size.real, *texts), size.imag + _HEADING)
+    aside = (sheet.real - size.real) / 2
     parts = [
         title(heading),
         element("style", _STYLE),
-        element("rect", class_="sheet", width=wide, height=high),
-        lettering(heading, wide / 2, 24, "title", "middle"),
-        lettering(caption, wide / 2, 42, "m", "middle"),
-        element("g", body, transform=f"translate({(wide - size.x) / 2:.1f} {_HEADING})"),
+        element("rect", class_="sheet", width=sheet.real, height=sheet.imag),
+        lettering(heading, sheet.real / 2, 24, "title", "middle"),
+        lettering(caption, sheet.real / 2, 42, "m", "middle"),
+        element("g", body, transform=f"translate({aside:.1f} {_HEADING})"),
     ]
-    picture = element(
-        "svg", "\n".join(parts), xmlns="http://www.w3.org/2000/svg", role="img", width=wide,
-        height=high, viewBox=f"0 0 {wide:.0f} {high:.0f}",
-    )  # fmt: skip
+    picture = _sheet("".join(parts), sheet, xmlns="http://www.w3.org/2000/svg")
     return f"{picture}\n"
+
+
+def _sheet(body: str, size: Point, **more: str) -> str:
+    wide, high = size.real, size.imag
+    box = f"0 0 {wide:.0f} {high:.0f}"
+    return element("svg", body, role="img", width=wide, height=high, viewBox=box, **more)
 
 
 def _edges(block: Graph) -> list[Edge]:
@@ -89,20 +88,17 @@ def _edges(block: Graph) -> list[Edge]:
 
 def _body(block: Graph, edges: Sequence[Edge]) -> tuple[str, Point]:
     """Return links and boxes, and how much room they take."""
-    texts = [_lines(node) for node in block.nodes]
+    texts = [[node.name, *map(_fact, node.facts)] for node in block.nodes]
     longest = max(len(line) for lines in texts for line in lines)
-    box = Point(longest * _LETTER + 20, max(map(len, texts)) * _LINE + 12)
-    centres = [Point(x + _MARGIN, y + _MARGIN) for x, y in _centres(len(texts), edges, box)]
-    size = Point(
-        max(p.x for p in centres) + box.x / 2 + _MARGIN,
-        max(p.y for p in centres) + box.y / 2 + _MARGIN,
-    )
+    box = complex(longest * _LETTER + 20, max(map(len, texts)) * _LINE + 12)
+    centres = [each + complex(_MARGIN, _MARGIN) for each in _centres(len(texts), edges, box)]
+    size = complex(max(p.real for p in centres), max(p.imag for p in centres))
     made = (
         *_links(edges, centres, block.names),
         *_labels(edges, centres, box),
         *(_box(p, lines, box) for p, lines in zip(centres, texts, strict=True)),
     )
-    return "".join(made), size
+    return "".join(made), size + box / 2 + complex(_MARGIN, _MARGIN)
 
 
 def _caption(block: Graph, edges: Sequence[Edge]) -> str:
@@ -113,9 +109,8 @@ def _caption(block: Graph, edges: Sequence[Edge]) -> str:
     return " ".join(filter(None, (block.caption, each, ways)))
 
 
-def _lines(node: Node) -> list[str]:
-    facts = (f if isinstance(f, str) else f"{f[0]} {said(f[1])}".strip() for f in node.facts)
-    return [node.name, *facts]
+def _fact(fact: str | tuple[str, Cell]) -> str:
+    return fact if isinstance(fact, str) else f"{fact[0]} {said(fact[1])}".strip()
 
 
 def _common(edges: Sequence[Edge]) -> tuple[Cell, ...]:
@@ -127,25 +122,23 @@ def _common(edges: Sequence[Edge]) -> tuple[Cell, ...]:
 def _centres(count: int, edges: Sequence[Edge], box: Point) -> list[Point]:
     """Return where nodes stand: in a row, at the corners of a rectangle, or on an ellipse."""
     if count <= 4:
-        right, lower = box.x + 3 * _ROOM, box.y + 2 * _ROOM
-        corners = ((0, 0), (right, 0), (right, lower), (0, lower))
+        right, lower = complex(box.real + 3 * _ROOM), complex(0, box.imag + 2 * _ROOM)
         order = square_order(count, [(edge.a, edge.b) for edge in edges])
-        at = dict(zip(order, corners, strict=False))
-        return [Point(at[i][0] + box.x / 2, at[i][1] + box.y / 2) for i in range(count)]
-    radius = box.y
+        at = dict(zip(order, (0, right, right + lower, lower), strict=False))
+        return [at[number] + box / 2 for number in range(count)]
+    radius = box.imag
     turns = [2 * math.pi * i / count for i in range(count)]
     while True:
         centres = [
-            Point(
-                2 * radius * (1 + math.sin(t)) + box.x / 2, radius * (1 - math.cos(t)) + box.y / 2
-            )
+            complex(2 * radius * (1 + math.sin(t)) + box.real / 2, radius * (1 - math.cos(t)))
             for t in turns
         ]
+        apart = (a - b for a, b in itertools.pairwise([*centres, centres[0]]))
         if all(
-            abs(a.x - b.x) > box.x + _ROOM / 2 or abs(a.y - b.y) > box.y + _ROOM / 2
-            for a, b in itertools.pairwise([*centres, centres[0]])
+            abs(way.real) > box.real + _ROOM / 2 or abs(way.imag) > box.imag + _ROOM / 2
+            for way in apart
         ):
-            return centres
+            return [centre + box.imag / 2 * 1j for centre in centres]
         radius *= 1.1
 
 
@@ -164,12 +157,10 @@ def _links(edges: Sequence[Edge], centres: Sequence[Point], names: Sequence[str]
 
 def _stroke(a: Point, b: Point, aside: float, wide: float, look: str, text: str) -> str:
     """Return a line that runs to the right of the one between two nodes, seen in its direction."""
-    long = math.hypot(b.x - a.x, b.y - a.y) or 1.0
-    dx, dy = -(b.y - a.y) / long * aside, (b.x - a.x) / long * aside
-    return element(
-        "line", title(text), class_=look, x1=a.x + dx, y1=a.y + dy, x2=b.x + dx, y2=b.y + dy,
-        stroke_width=wide,
-    )  # fmt: skip
+    beside = cmath.rect(aside, cmath.phase(b - a) + math.pi / 2)
+    a, b = a + beside, b + beside
+    ends = {"x1": a.real, "y1": a.imag, "x2": b.real, "y2": b.imag}
+    return element("line", title(text), class_=look, **ends, stroke_width=wide)
 
 
 def _labels(edges: Sequence[Edge], centres: Sequence[Point], box: Point) -> Iterator[str]:
@@ -179,41 +170,37 @@ def _labels(edges: Sequence[Edge], centres: Sequence[Point], box: Point) -> Iter
     least = loads[_MOST_LOADED - 1] if many and len(loads) > _MOST_LOADED else 0.0
     common = _common(edges)
     for edge in edges:
-        a, b = _visible(centres[edge.a], centres[edge.b], box)
-        neighbours = abs(a.x - b.x) < 1 or abs(a.y - b.y) < 1
+        a, way = centres[edge.a], centres[edge.b] - centres[edge.a]
+        neighbours = abs(way.real) < 1 or abs(way.imag) < 1
         crossing += not neighbours
+        beside = (box.real / 2 / (abs(way.real) or 1e-9), box.imag / 2 / (abs(way.imag) or 1e-9))
+        hidden = min(*beside, 0.45)  # the share of the link that a box covers
+        a, way = a + way * hidden, way * (1 - 2 * hidden)
         if edge.loads:
             for share, load in zip((0.22, 0.78), edge.loads, strict=True):
                 if load > 0 and load >= least:
-                    yield _label(a, b, share, [units.number(load, "%")])
+                    yield _label(a + way * share, [units.number(load, "%")])
         elif edge.facts and not common and not many:
             middle = 0.5 if neighbours else 0.3 if crossing % 2 else 0.7
-            yield _label(a, b, middle, [said(cell) for cell in edge.facts])
+            yield _label(a + way * middle, [said(cell) for cell in edge.facts])
 
 
-def _visible(a: Point, b: Point, box: Point) -> tuple[Point, Point]:
-    """Return the part of the line between two boxes that neither of them covers."""
-    dx, dy = abs(b.x - a.x) or 1e-9, abs(b.y - a.y) or 1e-9
-    hidden = min(box.x / 2 / dx, box.y / 2 / dy, 0.45)
-    x, y = (b.x - a.x) * hidden, (b.y - a.y) * hidden
-    return Point(a.x + x, a.y + y), Point(b.x - x, b.y - y)
-
-
-def _label(a: Point, b: Point, share: float, lines: Sequence[str]) -> str:
-    x, y = a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share
+def _label(at: Point, lines: Sequence[str]) -> str:
     wide, high = max(map(len, lines)) * 6.4 + 6, len(lines) * 13.0 + 2
-    made = element("rect", class_="behind", x=x - wide / 2, y=y - high / 2, width=wide, height=high)
+    left, top = at.real - wide / 2, at.imag - high / 2
+    made = element("rect", class_="behind", x=left, y=top, width=wide, height=high)
     for number, line in enumerate(lines):
-        made += lettering(line, x, y - high / 2 + 12 + 13.0 * number, anchor="middle")
+        made += lettering(line, at.real, top + 12 + 13.0 * number, anchor="middle")
     return made
 
 
 def _box(centre: Point, lines: Sequence[str], box: Point) -> str:
-    left, top = centre.x - box.x / 2, centre.y - box.y / 2
-    made = element("rect", class_="box", x=left, y=top, width=box.x, height=box.y, rx=5.0)
+    corner = centre - box / 2
+    size = {"x": corner.real, "y": corner.imag, "width": box.real, "height": box.imag}
+    made = element("rect", class_="box", **size, rx=5.0)
     for number, line in enumerate(lines):
-        y = top + 18 + _LINE * number
-        made += lettering(line, centre.x, y, "m" if number else "strong", "middle")
+        y = corner.imag + 18 + _LINE * number
+        made += lettering(line, centre.real, y, "m" if number else "strong", "middle")
     return made
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 from gnomon import units
 from gnomon.views.axes import Scale
-from gnomon.views.blocks import Kind, Layer, Value, missing
+from gnomon.views.blocks import Kind, Layer, Value, missing, numeric
 from gnomon.views.shared import said
 
 from . import thin
-from .markup import classes, element, lettering, percent, plain
+from .markup import circle, classes, element, lettering, percent, plain, rectangle
 from .markup import title as hover
 
 WIDE = 1000  # of a stretched path
@@ -148,10 +148,8 @@ def _dots(plot: Plot, layer: Layer) -> Iterator[str]:
         return
     tones: dict[str, list[str]] = {}
     for i in kept:  # too many for elements of their own
-        x, y = xs[i], ys[i]
-        if x is not None and y is not None:
-            at = f"M{plain(WIDE * x)} {plain(plot.pixel(y))}h0"
-            tones.setdefault(_tone(layer, i), []).append(at)
+        at = f"M{plain(WIDE * (xs[i] or 0.0))} {plain(plot.pixel(ys[i] or 0.0))}h0"
+        tones.setdefault(_tone(layer, i), []).append(at)
     for tone, steps in tones.items():
         yield path("".join(steps), plot, f"many {tone}".strip())
 
@@ -165,8 +163,8 @@ def _points(plot: Plot, layer: Layer, kept: Sequence[int], size: float) -> Itera
         if place is None:
             continue
         x, y = place[0], place[1] - 9.5 * lifted.get(i, 0)
-        text, tone = _text(layer, i), _tone(layer, i) or None
-        yield element("circle", _titled(plot, layer, i), class_=tone, cx=percent(x), cy=y, r=size)
+        text, tone = _text(layer, i), _tone(layer, i)
+        yield circle(x, y, size, _titled(plot, layer, i), tone)
         if text and len(kept) > _BESIDE and not plot.y.names:
             look = "label wide" if crowded and number % 2 and not tone else "label"
             yield lettering(text, percent(x), y - size - 5, look, "middle")
@@ -219,17 +217,16 @@ def _ranges(plot: Plot, layer: Layer) -> Iterator[str]:
         slot, middle = over.inside(y if level else x), plot.point(x, y)
         made = ""
         if slot is not None and low is not None and high is not None:
-            (x1, y1), (x2, y2) = (
-                ((low, slot), (high, slot)) if level else ((slot, low), (slot, high))
-            )
-            made = _stroke("range", (x1, plot.pixel(y1)), (x2, plot.pixel(y2)))
+            ends = ((low, slot), (high, slot)) if level else ((slot, low), (slot, high))
+            start, end = ((at, plot.pixel(down)) for at, down in ends)
+            made = _stroke("range", start, end)
         if middle is not None:
-            made += element("circle", cx=percent(middle[0]), cy=middle[1], r=5.0)
+            made += circle(*middle, 5.0)
         if made:
             yield element("g", _titled(plot, layer, i) + made, class_=_tone(layer, i) or None)
         if middle is not None and (text := _text(layer, i)):
-            end = high if level and high is not None and middle[0] <= 0.7 else middle[0]
-            yield _beside(end, middle[1], text, 5.0)
+            aside = high if level and high is not None and middle[0] <= 0.7 else middle[0]
+            yield _beside(aside, middle[1], text, 5.0)
 
 
 def _stroke(
@@ -302,10 +299,8 @@ def _heat(plot: Plot, layer: Layer) -> Iterator[str]:
             step = f"M{plain(WIDE * left)} {plain(top)}h{across}v{plain(high)}h-{across}z"
             shades.setdefault(strength // 5 * 5, []).append(step)
         else:
-            yield element(
-                "rect", _titled(plot, layer, i), style=f"--h:{strength}%", x=percent(left), y=top,
-                width=percent(wide), height=high,
-            )  # fmt: skip
+            body = _titled(plot, layer, i)
+            yield rectangle(left, top, wide, high, body, style=f"--h:{strength}%")
     for strength, steps in sorted(shades.items()):
         yield path("".join(steps), plot, f"cells h{strength}", f"--h:{strength}%")
 
@@ -323,60 +318,43 @@ def _bars(plot: Plot, layer: Layer, place: tuple[int, int]) -> Iterator[str]:
     shown = [max(piece, key=lambda i: _size(values[i])) for piece in pieces]
     plot.thinned += len(values) - len(shown)
     for i in shown:
-        value = values[i]
-        if not isinstance(value, (int, float)) or missing(value):
+        value, begin, middle = values[i], layer.base, over.at(slots[i])
+        if not numeric(value):
             continue
-        begin = layer.base
         if layer.stack:
             key = layer.stack, slots[i], value < 0
             begin = plot.stacks.get(key, layer.base)
             plot.stacks[key] = value = begin + value
-        reach = along.clamped(begin) or 0.0, along.clamped(value) or 0.0
-        left: float | None
-        right: float | None
+        start, end = along.clamped(begin) or 0.0, along.clamped(value) or 0.0
+        sides: Sequence[float | None] = ()
         if layer.low and not level:
-            left, right = plot.x.clamped(layer.low[i]), plot.x.clamped(layer.high[i])
-        elif (middle := over.at(slots[i])) is not None:
+            sides = plot.x.clamped(layer.low[i]), plot.x.clamped(layer.high[i])
+        elif middle is not None:
             left = middle - width / 2 + place[0] * width / place[1]
-            right = left + width / place[1]
+            sides = left, left + width / place[1]
         else:
             plot.left_out += 1
+        first, last = sides or (None, None)
+        if first is None or last is None:
             continue
-        if left is not None and right is not None:
-            yield _bar(plot, layer, i, (left, right), reach, level=level)
-
-
-def _bar(
-    plot: Plot,
-    layer: Layer,
-    i: int,
-    slot: tuple[float, float],
-    reach: tuple[float, float],
-    *,
-    level: bool,
-) -> str:
-    if level:
-        x, wide = min(reach), abs(reach[1] - reach[0])
-        y, high = plot.pixel(slot[0]), max((slot[1] - slot[0]) * plot.height - 1, 1.0)
-        end = reach[1], y + high / 2
-    else:
-        x, wide = slot[0], slot[1] - slot[0]
-        y, bottom = sorted(map(plot.pixel, reach))
-        high = max(bottom - y, 0.5)
-        end = x + wide / 2, plot.pixel(reach[1])
-    inner, tone = _titled(plot, layer, i), _tone(layer, i) or None
-    if (plot.x if level else plot.y).log:  # the length of a bar would mean nothing
-        mark = element("circle", inner, class_=tone, cx=percent(end[0]), cy=end[1], r=DOT)
-    else:
-        mark = element(
-            "rect", inner, class_=tone, x=percent(x), y=y, width=percent(wide), height=high
-        )
-    text = _text(layer, i)
-    if text and level:
-        mark += lettering(text, percent(x + wide), end[1] + 4, "label", dx=6)
-    elif text:
-        mark += lettering(text, percent(end[0]), y - 5, "label", "middle")
-    return mark
+        if level:
+            x, wide = min(start, end), abs(end - start)
+            y, high = plot.pixel(first), max((last - first) * plot.height - 1, 1.0)
+            tip = end, y + high / 2
+        else:
+            y, bottom = sorted((plot.pixel(start), plot.pixel(end)))
+            x, wide, high = first, last - first, max(bottom - y, 0.5)
+            tip = x + wide / 2, plot.pixel(end)
+        inner, tone = _titled(plot, layer, i), _tone(layer, i)
+        if along.log:  # the length of a bar would mean nothing
+            yield circle(*tip, DOT, inner, tone)
+        else:
+            yield rectangle(x, y, wide, high, inner, class_=tone or None)
+        text = _text(layer, i)
+        if text and level:
+            yield lettering(text, percent(x + wide), tip[1] + 4, "label", dx=6)
+        elif text:
+            yield lettering(text, percent(tip[0]), y - 5, "label", "middle")
 
 
 def _gap(scale: Scale, values: Sequence[Value]) -> float:
@@ -386,7 +364,7 @@ def _gap(scale: Scale, values: Sequence[Value]) -> float:
 
 
 def _size(value: Value) -> float:
-    return abs(value) if isinstance(value, (int, float)) and not missing(value) else -1.0
+    return abs(value) if numeric(value) else -1.0
 
 
 _DRAWN: dict[Kind, Callable[[Plot, Layer], Iterator[str]]] = {

@@ -67,6 +67,19 @@ def lettering(
     return element("text", words(text), class_=look or None, x=x, y=y, text_anchor=anchor, **more)
 
 
+def circle(x: float, y: float, radius: float, body: str = "", look: str = "") -> str:
+    """Return a circle at a share of the width and a pixel."""
+    return element("circle", body, class_=look or None, cx=percent(x), cy=y, r=radius)
+
+
+def rectangle(
+    x: float, y: float, wide: float, high: float, body: str = "", **more: str | None
+) -> str:
+    """Return a rectangle: shares of the width across, pixels down."""
+    left, width = percent(x), percent(wide)
+    return element("rect", body, **more, x=left, y=y, width=width, height=high)
+
+
 def title(text: str) -> str:
     """Return what a browser shows under the pointer."""
     return element("title", escape(text)) if text else ""

@@ -1,0 +1,102 @@
+// Packets that were seen, in order of time, as columns.
+#pragma once
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+#include "fabric/packet.hh"
+
+namespace gnomon::fabric {
+
+// What a record says beside its columns: two bits of the phase, then these.
+enum Flag : uint8_t { flag_retry = 4, flag_own = 8, flag_to_ring = 16, flag_last = 32 };
+
+struct Row {
+    Time time;
+    uint64_t address;
+    uint32_t age;
+    uint16_t controller, source, target;
+    uint8_t type, flags, transaction;
+};
+
+struct Columns {
+    std::vector<int64_t> time;
+    std::vector<uint64_t> address;
+    std::vector<uint32_t> age;
+    std::vector<uint16_t> controller, source, target;
+    std::vector<uint8_t> type, flags, transaction;
+
+    void add(const Row& row) {
+        time.push_back(row.time);
+        address.push_back(row.address);
+        age.push_back(row.age);
+        controller.push_back(row.controller);
+        source.push_back(row.source);
+        target.push_back(row.target);
+        type.push_back(row.type);
+        flags.push_back(row.flags);
+        transaction.push_back(row.transaction);
+    }
+    size_t size() const { return time.size(); }
+};
+
+// Controllers run one after the other over a window, so their rows come in the order of
+// controllers: each row waits in the bucket of its time until the window is over.
+class Recorder {
+  public:
+    void prepare(Time delay) { buckets_.resize(static_cast<size_t>(delay) + 1); }
+
+    void add(Time window, const Row& row) {
+        buckets_[static_cast<size_t>(row.time - window)].push_back(row);
+    }
+    // Of a transfer on the Blink, which may end long after this window.
+    void later(const Row& row) { later_.push(row); }
+
+    // Ends the window that begins at `window` and is `length` long.
+    void close(Time window, Time length) {
+        for (Time at = 0; at < length; ++at) {
+            auto& bucket = buckets_[static_cast<size_t>(at)];
+            while (!later_.empty() && later_.top().time <= window + at) {
+                bucket.push_back(later_.top());
+                later_.pop();
+                mixed_ = true;
+            }
+            if (mixed_ || at == 0) sort(bucket);
+            for (const Row& row : bucket) columns_.add(row);
+            bucket.clear();
+            mixed_ = false;
+        }
+        // The head that follows a packet out of the bypass FIFO can fall on the next window.
+        buckets_[0].swap(buckets_[static_cast<size_t>(length)]);
+    }
+
+    Columns take() {
+        Columns taken;
+        std::swap(taken, columns_);
+        return taken;
+    }
+    size_t size() const { return columns_.size(); }
+
+  private:
+    struct Later {
+        bool operator()(const Row& one, const Row& other) const { return order(other, one); }
+    };
+    static bool order(const Row& one, const Row& other) {
+        return std::tie(one.time, one.controller, one.type, one.source, one.target,
+                        one.transaction) < std::tie(other.time, other.controller, other.type,
+                                                    other.source, other.target,
+                                                    other.transaction);
+    }
+    static void sort(std::vector<Row>& bucket) {
+        std::stable_sort(bucket.begin(), bucket.end(), order);
+    }
+
+    std::vector<std::vector<Row>> buckets_;
+    std::priority_queue<Row, std::vector<Row>, Later> later_;
+    Columns columns_;
+    bool mixed_ = false;
+};
+
+}  // namespace gnomon::fabric
