@@ -172,9 +172,10 @@ def test_recordings_that_share_nothing_are_reported_side_by_side(
 def test_each_run_reads_its_input_from_the_beginning(gnomon: Run, folder: Path) -> None:
     (folder / "words.txt").write_text("hello\n")
     given = ("-r", "2", "-e", "task-clock", "--on", "host", "--input", "words.txt")
-    done = gnomon("survey", *given, "-o", "fed", "--", "cat")
+    done = gnomon("survey", "--show-output", *given, "-o", "fed", "--", "cat")
     assert done.code == 0, done.err
-    assert done.out.startswith("hello\nhello\ncat: 1 events in 2 runs")
+    assert done.err.startswith("hello\nhello\n")
+    assert done.out.startswith("cat: 1 events in 2 runs")
     missing = gnomon("survey", *given[:-1], "none.txt", "-o", "hungry", "--", "cat")
     assert missing.code == 127
     assert missing.err == (

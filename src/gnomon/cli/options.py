@@ -33,7 +33,8 @@ _OPTIONS = {
     "on": ("--on", "WHERE", _PLACES),
     "preset_profile": ("--preset-profile", "NAME", "the machine's table of portable names"),
     "timeout": ("--timeout", "TIME", "stop a run after TIME, as in 30s"),
-    "input": ("--input", "FILE", "standard input of each run (ours)"),
+    "input": ("--input", "FILE", "standard input of each run (ours, none if repeated)"),
+    "show_output": ("--show-output", "", "show what the program prints in every run, not one"),
     "repeat": ("-r --repeat", "N", "run N times"),
     "warmup": ("--warmup", "N", "run N times first, not counted (0)"),
     "pid": ("-p --pid", "PID", "in a running process"),
@@ -49,7 +50,7 @@ _NUMBERS = ("N", "PID")
 _GROUPS = {
     "simulation": ("on", "seed", "preset_profile"),
     "target": ("all_cpus", "cpus", "pid", "duration", "input"),
-    "campaign": ("timeout", "warmup", "resume"),
+    "campaign": ("timeout", "warmup", "show_output", "resume"),
     "recorded": ("output", "overwrite"),
 }
 _REPLACED = {

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     options.add(parser, "interval", interval="longest turn of --one-run (20ms)")
     options.add(parser, "target", duration="length of a run (1s with -p, -a or -C)")
-    options.add(parser, "timeout", "warmup", "seed", seed="of the order of runs (1)")
+    options.add(parser, "timeout", "warmup", "show_output", "seed", seed="of the order of runs (1)")
     text = "only go on with what was interrupted before, in REC without a command"
     parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
     options.add(parser, "overwrite", "looks")

@@ -40,6 +40,7 @@ def count(
     resume: bool = False,
     output: Output = None,
     overwrite: bool = False,
+    show_output: bool = False,
     metrics: str | None = None,
     per_scope: bool = False,
     on: Source | str | None = None,
@@ -87,6 +88,7 @@ def count(
             resume=resume,
             output=place,
             overwrite=overwrite,
+            show_output=show_output,
             on_progress=on_progress,
         )
         counted = _several_runs(subject, terms, options, provenance, on_readings)

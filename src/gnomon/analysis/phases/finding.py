@@ -54,6 +54,7 @@ def phases(
     resume: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    show_output: bool = False,
     on: Source | str | None = None,
     on_progress: OnProgress | None = None,
 ) -> PhasesResult:
@@ -104,6 +105,7 @@ def phases(
             resume=resume,
             output=output,
             overwrite=overwrite,
+            show_output=show_output,
             on_progress=on_progress,
         ),
         on=on,

@@ -255,7 +255,7 @@ def prepare(bench: Bench, target: Target) -> Run:
     if not target.argv or not target.argv[0]:
         raise CommandError("there is no command to run: name a workload or a program.")
     kind, colon, name = target.argv[0].partition(":")
-    if target.input and colon and kind in ("workload", "signal"):
+    if target.input not in ("", os.devnull) and colon and kind in ("workload", "signal"):
         raise UsageError(f"{target.argv[0]} reads no standard input: omit --input.")
     if colon and kind == "workload":
         return _workload(bench, target)
