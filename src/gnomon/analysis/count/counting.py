@@ -238,7 +238,7 @@ def _suspicious(groups: Sequence[Group], counts: Iterable[EventCount]) -> Iterat
     raw = {r.label for group in groups for r in group if r.event.kind is Kind.RAW}
     for count in counts:
         if count.event in raw and count.value == 0:
-            yield f"{count.event} stayed at zero: the code may mean nothing on this CPU"
+            yield f"{count.event} stayed at zero: the code may not exist on this CPU"
 
 
 def _as_target(command: Sequence[str] | Target) -> Target:
