@@ -242,19 +242,22 @@ class _Summing:
             pid = timeline.threads[timeline.thread[i]].pid
             for number, chance in zip(parts.keys, parts.chances, strict=True):
                 wait = kinds.waits[int(number)]
-                row = Row(wait.cause, name, object=wait.object, idle=self._idle(wait, pid))
+                row = Row(
+                    wait.cause, name, object=wait.object, idle=is_idle(wait, pid, self.servers)
+                )
                 self.add(row, time * float(chance), wait.stack)
                 if key < 0:
                     causes = self.found.guessed.setdefault(i, Counter())
                     causes[wait.cause] += time * float(chance)  # type: ignore[assignment]
 
-    def _idle(self, wait: Wait, pid: int) -> bool:
-        """Whether nobody in the program is held up: it waits for whoever comes."""
-        if wait.cause in (Cause.TERMINAL, Cause.SIGNAL):
-            return True
-        if wait.cause in (Cause.NETWORK, Cause.POLL, Cause.PIPE):
-            return wait.serves or (wait.cause is Cause.NETWORK and pid in self.servers)
-        return False
+
+def is_idle(wait: Wait, pid: int, servers: set[int]) -> bool:
+    """Whether nobody in the program is held up: it waits for whoever comes."""
+    if wait.cause in (Cause.TERMINAL, Cause.SIGNAL):
+        return True
+    if wait.cause in (Cause.NETWORK, Cause.POLL, Cause.PIPE):
+        return wait.serves or (wait.cause is Cause.NETWORK and pid in servers)
+    return False
 
 
 def servers_of(timeline: Timeline, causes: Any) -> set[int]:
