@@ -30,7 +30,7 @@ def test_a_survey_is_shown_recorded_and_reported(gnomon: Run, tmp_path: Path) ->
 
 def test_one_run_a_batch_is_said_to_be_too_few(gnomon: Run, tmp_path: Path) -> None:
     done = gnomon("survey", *QUICK, "-r", "1", "-o", str(tmp_path / "s"), "--", "true")
-    assert "one run a batch only" in done.err
+    assert "only one run per batch" in done.err
 
 
 def test_statuses_that_differ_are_told_and_everything_is_kept(gnomon: Run, tmp_path: Path) -> None:

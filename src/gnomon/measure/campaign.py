@@ -112,7 +112,7 @@ class Terms:
         if self.warmup < 0:
             raise UsageError("--warmup must be at least 0.")
         if self.resume and self.overwrite:
-            raise UsageError("--resume goes on with earlier runs and --force drops them: choose.")
+            raise UsageError("--resume continues earlier runs and --force drops them: choose one.")
 
     @property
     def outputs(self) -> list[Path]:
@@ -159,7 +159,7 @@ class Outcome:
         """Raise when not a single event could be counted."""
         if self.nothing_counted:
             reasons = "; ".join(self.warnings)
-            raise GnomonError(f"not a single event can be counted here: {reasons or 'no reason'}.")
+            raise GnomonError(f"no event can be counted here: {reasons or 'no reason'}.")
 
     def stopped(self, seconds: float | None, subject: int | None = None) -> list[str]:
         """Return a warning when runs took too long, of one subject or of all."""

@@ -46,6 +46,9 @@ def source(
     `seed` is that of a simulation, `profile` chooses among the portable names of a machine.
     A `seed` or `profile` that the source does not understand is an error; `usual_seed` is for a
     simulation that was given no other.
+
+    >>> gn.source("niagara2").capabilities.simulated
+    True
     """
     found = sources(on, seed=seed, profile=profile, usual_seed=usual_seed)
     if len(found) > 1:
@@ -76,7 +79,7 @@ def sources(
         found.append(entry.make(choice))
     for option, value in (("seed", seed), ("preset-profile", profile)):
         if value is not None and option.rpartition("-")[2] not in taken:
-            raise UsageError(f"--{option} is for simulated machines: choose one with --on.")
+            raise UsageError(f"--{option} is for simulated machines: name one with --on.")
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"'{twice}' is named twice: name each source once.")
@@ -210,7 +213,7 @@ def _given(on: str | Source | Sequence[str | Source]) -> list[str | Source]:
     if not isinstance(on, Sequence):
         return [on]
     if not on:
-        raise UsageError("no source is named: there is nothing to count on.")
+        raise UsageError("no source is named: name at least one.")
     return [part for each in on for part in (_words(each) if isinstance(each, str) else [each])]
 
 

@@ -94,6 +94,11 @@ def latency(
     With `repeat` all runs go into one histogram, after `warmup` runs that do not; a run that takes
     longer than `timeout` is stopped. What was interrupted goes on when the call is repeated;
     `resume` makes it an error that there is nothing to go on with.
+
+    >>> words = ["workload:random", "dependent=yes", "accesses=5000", "cpus=0"]
+    >>> result = gn.latency(words, "3,10:100:10", on="ring-4", output="loads.gnomon")
+    >>> result.bins[0].low
+    3
     """
     from gnomon.sources.base import as_target
     from gnomon.sources.latency import StreamsLatency, find_facility
@@ -119,7 +124,9 @@ def latency(
         if what is not None:
             raise UsageError(f"{source.name} decides itself what it measures: name nothing else.")
         if samples:
-            raise UsageError("a probe counts above thresholds: leave out --samples.")
+            raise UsageError(
+                "a probe counts above thresholds and takes no samples: omit --samples."
+            )
         step = SLICE if slice is None else slice
         slice_ns = parse_duration(step, "slice") if isinstance(step, str) else step
         found = watch_probe(
@@ -349,7 +356,7 @@ def measure_runs(
     with Campaign(plan, terms) as campaign:
         outcome = campaign.carry_out(make, take)
     if not runs:
-        raise GnomonError("it was interrupted before the first run had ended: nothing to show.")
+        raise GnomonError("interrupted before the first run ended: nothing to show.")
     together.run = joined(runs)
     together.warnings = [*outcome.warnings, *outcome.stopped(terms.timeout)]
     together.interrupted = outcome.interrupted
@@ -383,7 +390,7 @@ def watch_probe(
 
     def shown(so_far: Measured) -> LatencyResult:
         if viewer.lost:
-            so_far.warnings.append("the probe is lost: it is looked for again")
+            so_far.warnings.append("the connection to the probe was lost: reconnecting")
         return _result(viewer, so_far, references)
 
     watcher = Watcher(shown, on_result)

@@ -69,6 +69,10 @@ def survey(
     is kept. `warmup` runs come first that are not counted. A survey that is unfinished in `output`
     goes on, if program, options and machine are the same; `resume` makes it an error that there is
     none.
+
+    >>> result = gn.survey(["true"], "page-faults", output="s.gnomon", repeat=2, on="host")
+    >>> result.complete
+    True
     """
     target = as_target(command)
     limit = parse_seconds(duration, "duration")
@@ -85,7 +89,7 @@ def survey(
         on_progress=on_progress,
     )
     if interval is not None and not one_run:
-        raise UsageError("an interval is for events that take turns: ask for one run as well.")
+        raise UsageError("--interval is for events that take turns: add --one-run.")
     found = choose_sources(target, on, seed)
     identity = identify(
         [target],
@@ -143,7 +147,7 @@ def resume(
     if found is None or not found.provenance.plan:
         with Recording.open(path) as recording:  # raises when there is none
             where = recording.path
-        raise RecordingError(f"'{where}' is no survey, so there is nothing to resume.")
+        raise RecordingError(f"'{where}' is not a survey, so there is nothing to resume.")
     provenance = found.provenance
     if found.complete:
         from gnomon.analysis.survey.recorded import survey_of
@@ -286,7 +290,7 @@ class _Made:
         made.check_time(self.terms.timeout)
         if made.timed_out and not made.interrupted:
             raise GnomonError(
-                f"a run was ended, because it took longer than {self.terms.timeout:g} s: "
+                f"a run was stopped because it took longer than {self.terms.timeout:g} s: "
                 "allow more time with --timeout; what was measured before is recorded."
             )
         several = len({each.origin for each in self.batches}) > 1
