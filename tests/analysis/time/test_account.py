@@ -76,6 +76,7 @@ def convoy(call: int, wchan: str = "") -> Recorded:
     run.seen(5, 100, records.FUTEX, operation=records.WAIT_ON_JOIN, words=(101, 0, 0, 0))
     for tid in (101, 102):
         run.begin(0.5, tid, "worker", maker=100)
+        run.runs(tid, 0.51, 0.6)
     for turn in range(20):
         holder, other = (101, 102) if turn % 2 else (102, 101)
         start = 2 + 40 * turn

@@ -15,9 +15,10 @@ from gnomon import lazy_names
 
 if TYPE_CHECKING:
     from gnomon.analysis.time.account import account_of
+    from gnomon.analysis.time.between import over_runs
     from gnomon.analysis.time.result import Cause, Claim, Family, TimeResult
 
-__all__ = ["Cause", "Claim", "Family", "TimeResult", "account_of"]
+__all__ = ["Cause", "Claim", "Family", "TimeResult", "account_of", "over_runs"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -27,5 +28,6 @@ __getattr__, __dir__ = lazy_names(
         "Family": "result",
         "TimeResult": "result",
         "account_of": "account",
+        "over_runs": "between",
     },
 )

@@ -35,7 +35,8 @@ from gnomon.analysis.time.result import (
 )
 from gnomon.analysis.time.spinning import Spins, with_spinning
 from gnomon.analysis.time.stacks import Stacks
-from gnomon.analysis.time.timeline import State, Timeline, timeline_of
+from gnomon.analysis.time.ticks import CANNOT_TELL, Ticks, divide_ticks, slices_of
+from gnomon.analysis.time.timeline import State, Timeline, switched, timeline_of
 from gnomon.analysis.time.waits import Kinds, attribute
 from gnomon.recording.wall import Moment, WallRecord
 from gnomon.result import Interval
@@ -57,12 +58,17 @@ def account_of(
     stacks = Stacks(record)
     causes = Causes(timeline, stacks, machine or platform.machine())
     kinds = attribute(timeline, causes)
-    timeline = with_delays(timeline)
     spins = _spins(timeline, stacks)
-    timeline = with_spinning(timeline, spins)
-    division = divide(timeline, kinds, servers_of(timeline, causes))
-    estimates = estimate(timeline, kinds, division)
-    _correct(timeline, division, estimates)
+    servers = servers_of(timeline, causes)
+    if switched(record):
+        timeline = with_spinning(with_delays(timeline), spins)
+        division = divide(timeline, kinds, servers)
+        estimates = estimate(timeline, kinds, division)
+        _correct(timeline, division, estimates)
+    else:
+        ticks = Ticks(timeline, kinds, causes, spins, servers)
+        division, timeline = divide_ticks(ticks), slices_of(ticks)
+        estimates = Estimates()
     functions = functions_of(timeline, stacks, division.steps, spins)
     elapsed = float(timeline.stop - timeline.start)
     account = _rows(timeline, kinds, division, estimates, functions, stacks, spins, elapsed)
@@ -335,5 +341,5 @@ def _trust(timeline: Timeline, division: Division, functions: Functions) -> Trus
         float(idle["b"][-1] - idle["b"][0]) if len(idle) > 1 else None,
         float(quota["a"][-1] - quota["a"][0]) if len(quota) > 1 else None,
         int(np.count_nonzero(switches)),
-        unseen=facts.limits,
+        unseen=(*facts.limits, *(() if switched(record) else (CANNOT_TELL,))),
     )
