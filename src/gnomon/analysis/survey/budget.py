@@ -18,6 +18,7 @@ from gnomon.units import format_duration
 if TYPE_CHECKING:
     from gnomon.analysis.survey.batches import Batch, FindSource
     from gnomon.recording.contents import Provenance, RunInfo
+    from gnomon.recording.wall import WallRecord
 
 MOST = 3  # repetitions by default
 _TIMES, _MORE = 3.0, 1.0  # the budget: so often the program's time, and so many seconds
@@ -29,15 +30,29 @@ _RUNS, _LEFT_OUT = "runs of each batch", "left out"
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """What the plain run took, in seconds: of the clock, and of CPUs."""
+    """What the plain run took, in seconds: of the clock, of CPUs, and ready without a CPU."""
 
     elapsed: float
     cpu: float
+    ready: float = 0.0
+
+    @classmethod
+    def of(cls, record: WallRecord) -> Plain:
+        """Return what a recorded run took; of a running process the CPU time is not known."""
+        from gnomon.recording.wall import Moment
+
+        facts, moments = record.facts, record.moments
+        elapsed = (facts.end - facts.start) / 1e9
+        if not facts.command:
+            return cls(elapsed, elapsed)
+        told = moments[moments["kind"] == Moment.SCHED]  # totals of each thread so far
+        ready = dict(zip(told["tid"].tolist(), told["b"].tolist(), strict=True))
+        return cls(elapsed, (facts.user_ns + facts.system_ns) / 1e9, sum(ready.values()) / 1e9)
 
     @property
     def computes(self) -> bool:
-        """Whether the program computes for most of its time."""
-        return self.cpu >= _COMPUTES * self.elapsed
+        """Whether the program computes for most of its time, or would on a free machine."""
+        return self.cpu + self.ready >= _COMPUTES * self.elapsed
 
 
 @dataclass(frozen=True, slots=True)

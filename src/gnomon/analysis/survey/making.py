@@ -31,7 +31,7 @@ from gnomon.measure.campaign import (
 from gnomon.measure.identity import Identity, identify
 from gnomon.measure.keep import refuse_change
 from gnomon.measure.run import Measurement, measure, measure_wall, runs_command
-from gnomon.recording.contents import ONE_RUN, SIMULATED_CLOCK, Provenance, RunInfo
+from gnomon.recording.contents import ONE_RUN, SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Command, Cpus, Process, Source, Target, as_target
 from gnomon.sources.registry import On, current_word, event_prefix, sources
 from gnomon.units import format_duration, parse_duration, parse_seconds
@@ -321,7 +321,7 @@ class _Made:
         if made.wall is None:  # it was made before an interruption
             return self._rounds(runs)
         took = info.end - info.start
-        tasks = self._rounds(runs, self._choice(info, made).seconds)
+        tasks = self._rounds(runs, self._choice(made).seconds)
         if tasks:
             left = sum(each.expected or 0.0 for each in tasks)
             many = f"{len(tasks)} more run{'s' * (len(tasks) != 1)}"
@@ -331,19 +331,15 @@ class _Made:
             )
         return tasks
 
-    def _choice(self, info: RunInfo, made: Measurement) -> Choice:
+    def _choice(self, made: Measurement) -> Choice:
         """Return how often to run each batch, by what the plain run took."""
         from gnomon.analysis.survey.budget import Plain, choose
 
-        facts = made.wall.facts if made.wall is not None else None
-        cpu = (facts.user_ns + facts.system_ns) / 1e9 if facts is not None else 0.0
-        elapsed = (info.end - info.start) / 1e9
-        if not isinstance(self.target, Command):
-            cpu = elapsed  # of others: what they compute is not known without the account
+        assert made.wall is not None
         return choose(
             self.batches,
             self.find,
-            Plain(elapsed, cpu),
+            Plain.of(made.wall),
             self.provenance.repeat,
             chosen=self.chosen,
             everything=self.identity.get("--all", "") == "True",
@@ -353,7 +349,7 @@ class _Made:
         recorder = cast("RecordsWall", self.wall)
         target = as_repeated(self.target, task)
         made = measure_wall(recorder, target, duration=self._longest)
-        choice = self._choice(made.runs[0], made)
+        choice = self._choice(made)
         made.runs = [replace(made.runs[0], parameters=choice.as_parameters())]
         return made
 
