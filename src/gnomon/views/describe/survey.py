@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gnomon import units
 from gnomon.analysis.survey.result import SurveyResult, SurveyRow
 from gnomon.views import blocks as b
-from gnomon.views.shared import bars, counted, some, subject
+from gnomon.views.shared import bars, counted, some
 
 _FOLDS = {
     "zero": "zero",
@@ -41,8 +41,7 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
         if len(result.time.findings) < _MOST:
             yield from _claims(result)
         yield from time.hottest(result.time)
-        title = _title(result).removeprefix(f"{subject(result.provenance)}: ")
-        yield b.Text("; ".join([f"Events: {title}", *_lines(result)]))
+        yield b.Text("; ".join([f"Events of {_title(result)}", *_lines(result)]))
     most = _SHOWN if result.time is None else _FEW
     yield b.Table.of(result.ranked, *_columns(result), most=most, name="events")
     yield from _folds(result)
