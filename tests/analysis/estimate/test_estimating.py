@@ -20,6 +20,8 @@ from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Turn
 from gnomon.sources.machine.source import MachineSource
 
+from .series import in_turn, program
+
 EVENTS = "branches,branch-misses,L1-dcache-loads,cache-misses,dTLB-load-misses,page-faults"
 WORK = ["workload:bfs", "size=1024"]
 
@@ -282,3 +284,21 @@ def test_what_changed_its_name_says_so() -> None:
     for name in ("observe", "state_of"):
         with pytest.raises(AttributeError, match=r"now gnomon\.estimate"):
             getattr(gn, name)
+
+
+def test_ticks_to_come_are_expected_within_intervals_that_grow() -> None:
+    readings = in_turn(*program(240, 4))
+    found = gn.estimate(readings, ahead="8s")  # a tick of arrays lasts a second
+    assert [each.event for each in found.ahead] == list(readings.layout.events)
+    for each in found.ahead:
+        assert len(each.rates) == 8
+        assert all(
+            low <= rate <= high
+            for low, rate, high in zip(each.lows, each.rates, each.highs, strict=True)
+        )
+    widths = [sum(e.highs[at] - e.lows[at] for e in found.ahead) for at in (0, 7)]
+    assert widths[1] > widths[0]
+    assert not gn.estimate(readings).ahead
+    for wrong, said in (("0s", "longer than zero"), ("2000s", "at most 1,000")):
+        with pytest.raises(UsageError, match=said):
+            gn.estimate(readings, ahead=wrong)
