@@ -222,7 +222,7 @@ void Looker::name_links(const Thread& thread, const std::vector<int>& descriptor
         const std::string link = descriptor(thread.pid, fd);
         if (!text.empty()) text += ' ';
         text += escaped(link);
-        peers_.look_up(thread.pid, link, time);
+        peers_.look_up(thread.pid, fd, link, time);
     }
     if (!text.empty()) wait.links = log_.texts().number(text);
 }

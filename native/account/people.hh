@@ -18,6 +18,7 @@ struct Thread {
     int pid = 0, tid = 0;
     State state = State::unknown;
     bool looked = false;    // at this wait
+    bool missed = false;    // there was no time for a look at it
     bool ran = true;        // since its schedule was read
     bool of_late = false;   // ran in the time between the last two ticks
     bool worker = false;    // of the kernel, as those of io_uring

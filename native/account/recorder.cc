@@ -30,7 +30,12 @@ bool has_gone(int pid) {
     return read_whole("/proc/" + std::to_string(pid) + "/cmdline").empty();
 }
 
-constexpr double burst = 10e6;            // ns of looks that may be saved up
+// Whether its wait, if it is in one, has not been looked at.
+bool is_due(const Thread& thread) {
+    return !thread.looked && (thread.state == State::waiting || thread.state == State::unknown);
+}
+
+constexpr double burst = 5e6;             // ns of looks that may be saved up
 constexpr int64_t longest_charge = 500'000;  // ns: longer ones were waited for, not worked
 constexpr int64_t rate_window = 200'000'000, buried_after = 1'000'000'000;
 // Without records of switches, so many threads are read at each tick beside those that run.
@@ -213,24 +218,21 @@ bool Recorder::spend(int64_t since) {
     return credit_ > 0;
 }
 
-std::vector<Thread*> Recorder::in_random_order() {
-    std::vector<Thread*> all;
-    all.reserve(people_.threads().size());
-    for (auto& [tid, thread] : people_.threads()) all.push_back(&thread);
+template <typename Wanted>
+std::vector<Thread*> Recorder::in_random_order(Wanted wanted) {
+    std::vector<Thread*> chosen;
+    for (auto& [tid, thread] : people_.threads())
+        if (wanted(thread)) chosen.push_back(&thread);
     // Where not all have their turn, none is preferred.
-    for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
-    return all;
+    for (size_t i = chosen.size(); i > 1; --i) std::swap(chosen[i - 1], chosen[random() % i]);
+    return chosen;
 }
 
 // Threads that ran of late come first, before the rings are read: or waits that are short are over.
 void Recorder::tick_with_switches(int64_t now) {
     std::vector<std::pair<int, int64_t>> looked;
-    for (Thread* thread : in_random_order()) {
-        if (!thread->of_late) continue;
-        if (credit_ <= 0) {
-            ++skipped_;
-            continue;
-        }
+    for (Thread* thread : in_random_order([](const Thread& each) { return each.of_late; })) {
+        if (credit_ <= 0) break;  // below is another chance
         const int64_t since = now_ns();
         Schedule schedule;
         const bool same = thread->looked && people_.schedule(*thread, schedule) == 0 &&
@@ -243,15 +245,14 @@ void Recorder::tick_with_switches(int64_t now) {
         if (Thread* thread = people_.find(tid))
             if (thread->last <= time && thread->state == State::waiting) thread->looked = true;
     std::vector<int> gone;
-    for (Thread* thread : in_random_order()) {
-        const bool before = thread->of_late;
+    const auto due = [](const Thread& each) { return each.ran || each.of_late || is_due(each); };
+    for (Thread* thread : in_random_order(due)) {
+        const bool wanted = !thread->of_late && is_due(*thread);
         thread->of_late = thread->ran;
-        const bool unknown = thread->state == State::waiting || thread->state == State::unknown;
-        const bool wanted = !before && unknown && !thread->looked;
         if (!thread->ran && !wanted) continue;
         if (credit_ <= 0) {
             thread->of_late = false;
-            skipped_ += wanted;
+            thread->missed |= wanted;
             continue;
         }
         const int64_t since = now_ns();
@@ -272,19 +273,14 @@ void Recorder::tick_with_switches(int64_t now) {
 void Recorder::tick_without(int64_t now) {
     drain();
     if (!rings_) scanner_.scan(now);
-    std::vector<Thread*> all = in_random_order();
+    const size_t known = people_.threads().size();
+    const auto due = [&](const Thread& each) {
+        return known <= read_always || each.of_late || each.ran || random() % known < read_in_turn;
+    };
     std::vector<int> gone;
-    if (all.size() > read_always) {
-        std::vector<Thread*> chosen;
-        for (Thread* each : all)
-            if (each->of_late || each->ran) chosen.push_back(each);
-        for (size_t i = 0; i < read_in_turn; ++i) chosen.push_back(all[i]);  // they are shuffled
-        skipped_ += all.size() - chosen.size() > 0;
-        all.swap(chosen);
-    }
-    for (Thread* thread : all) {
+    for (Thread* thread : in_random_order(due)) {
         if (credit_ <= 0) {
-            ++skipped_;
+            thread->missed = true;
             continue;
         }
         const int64_t since = now_ns();
@@ -295,6 +291,7 @@ void Recorder::tick_without(int64_t now) {
             gone.push_back(thread->tid);
         } else {
             thread->of_late = thread->ran || thread->slices != slices;
+            if (thread->of_late) note_miss(*thread);
             if (thread->of_late || !thread->looked) {
                 const Seen seen = look(*thread);
                 thread->looked = seen == Seen::waiting || seen == Seen::refused;
@@ -312,6 +309,12 @@ void Recorder::tick_without(int64_t now) {
         people_.forget(tid);
     }
     log_.settle(now);
+}
+
+// A wait has ended: it may have been one that nobody looked at for lack of time.
+void Recorder::note_miss(Thread& thread) {
+    skipped_ += thread.missed && !thread.looked;
+    thread.missed = false;
 }
 
 Seen Recorder::look(Thread& thread) {

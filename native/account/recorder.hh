@@ -26,7 +26,7 @@ struct RecorderOptions {
     std::vector<std::string> quotas, folders;
     size_t memory = size_t{256} << 20;
     int64_t tick_from = 5'000'000, tick_to = 15'000'000;  // ns
-    double looking = 0.02;      // share of a CPU for looks and schedules
+    double looking = 0.015;     // share of a CPU for looks and schedules
     double most_switches = 15'000;  // per second and CPU
     size_t descriptors = 256;   // that may be kept open
 };
@@ -90,7 +90,9 @@ class Recorder {
     void watch_rate(int64_t now);
     void bury(int64_t now);
     uint64_t random();
-    std::vector<Thread*> in_random_order();
+    template <typename Wanted>
+    std::vector<Thread*> in_random_order(Wanted wanted);
+    void note_miss(Thread& thread);
 
     RecorderOptions options_;
     std::shared_ptr<frames::Library> library_;

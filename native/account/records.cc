@@ -81,6 +81,7 @@ void Recorder::handle_switch(const Record& record) {
         kind = record.preempted() ? Kind::preempted : Kind::out;
         thread.state = record.preempted() ? State::runnable : State::waiting;
     }
+    note_miss(thread);
     thread.ran = true;
     thread.looked = false;
     thread.last = record.time;

