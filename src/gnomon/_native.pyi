@@ -105,6 +105,7 @@ class Child:
         environment: Sequence[bytes],
         directory: bytes,
         stdout: int = -1,
+        stderr: int = -1,
         same_addresses: bool = False,
     ) -> None: ...
     def release(self) -> None: ...

@@ -1,12 +1,12 @@
 """List and show simulated machines and what can run on them; compile programs for them.
 
-  list [machines]    all machines that come with gnomon
-  list workloads     what can run on them
-  show NAME          a machine, or a .toml file of your own, in full
-  show workload:NAME a workload with its parameters
+  list [machines]    list the built-in machines
+  list workloads     list the built-in workloads
+  show NAME          describe a machine, built-in or from a .toml file
+  show workload:NAME describe a workload and its parameters
   compile ARGS       compile and link a program so that its memory references can be traced
 
-What comes after compile is gcc's: its options, -c and linking in separate calls. Only --compiler,
+Arguments after compile are passed to gcc; compiling and linking may be separate calls. --compiler,
 --cxx and --json, which come first, are gnomon's own. A file whose name ends in .cc, .cpp, .cxx or
 .C is compiled and linked as C++.
 
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     notes = []
     if options.svg is not None:
         if not isinstance(found, sim.MachineResult):
-            raise UsageError("--svg draws a machine, and a workload is none.")
+            raise UsageError("--svg draws machines only, not workloads.")
         _draw(found.machine, options.svg, force=options.overwrite)
         notes = [f"drawn in {options.svg}"]
     present.present("sim", options, found, *notes)

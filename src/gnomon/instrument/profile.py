@@ -200,7 +200,7 @@ class PythonProfile:
     def result(self) -> Profile:
         """Return the profile, after the block has ended."""
         if self._counted is None:
-            raise StateError("the profile is not finished: ask for it after the with block.")
+            raise StateError("the profile is not finished: read it after the with block.")
         addresses = tuple(
             Hit(*place, samples, samples * self.threshold)
             for place, samples in self._hits.most_common()

@@ -66,7 +66,7 @@ class _Table:
 
 def _parse(content: bytes) -> _Table:
     if len(content) < _HEADER.size or content[:8] != _MAGIC:
-        raise RecordingError("this is no table of regions: it was not written by gnomon.")
+        raise RecordingError("this is not a table of regions: gnomon did not write it.")
     _, version, process, _, events, count, _, names = _HEADER.unpack_from(content)
     if version != _VERSION:
         raise RecordingError(f"the table of regions has version {version}: update gnomon.")

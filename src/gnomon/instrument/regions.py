@@ -101,7 +101,7 @@ def configure(events: str | None = None, *, folder: str | None = None) -> None:
     countable = _countable(requests, explicit=bool(text))
     place = folder if folder is not None else os.environ.get(FOLDER, "")
     if place and not Path(place).is_dir():
-        raise UsageError(f"'{place}' is no folder: regions cannot be kept there.")
+        raise UsageError(f"'{place}' is not a folder: regions cannot be kept there.")
     _native.configure_regions(
         [event_spec(request) for request in countable],
         [request.label for request in countable],

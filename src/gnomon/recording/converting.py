@@ -35,7 +35,7 @@ def convert(
         return _exported(source, output, to, overwrite=overwrite)
     if to or output == "-" or not output.endswith(".gnomon"):
         raise UsageError(
-            f"'{source}' is no recording, so the output must be one: name it *.gnomon."
+            f"'{source}' is not a recording, so the output must be one: name it *.gnomon."
         )
     data = import_file(source, input_format)
     readings = list(data.readings)

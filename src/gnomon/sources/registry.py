@@ -76,7 +76,7 @@ def sources(
         found.append(entry.make(choice))
     for option, value in (("seed", seed), ("preset-profile", profile)):
         if value is not None and option.rpartition("-")[2] not in taken:
-            raise UsageError(f"--{option} is for simulated machines: choose one with --on.")
+            raise UsageError(f"--{option} is for simulated machines: name one with --on.")
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"'{twice}' is named twice: name each source once.")
@@ -210,7 +210,7 @@ def _given(on: str | Source | Sequence[str | Source]) -> list[str | Source]:
     if not isinstance(on, Sequence):
         return [on]
     if not on:
-        raise UsageError("no source is named: there is nothing to count on.")
+        raise UsageError("no source is named: name at least one.")
     return [part for each in on for part in (_words(each) if isinstance(each, str) else [each])]
 
 

@@ -40,6 +40,7 @@ def count(
     resume: bool = False,
     output: Output = None,
     overwrite: bool = False,
+    show_output: bool = False,
     metrics: str | None = None,
     per_scope: bool = False,
     on: Source | str | None = None,
@@ -87,6 +88,7 @@ def count(
             resume=resume,
             output=place,
             overwrite=overwrite,
+            show_output=show_output,
             on_progress=on_progress,
         )
         counted = _several_runs(subject, terms, options, provenance, on_readings)
@@ -236,7 +238,7 @@ def _suspicious(groups: Sequence[Group], counts: Iterable[EventCount]) -> Iterat
     raw = {r.label for group in groups for r in group if r.event.kind is Kind.RAW}
     for count in counts:
         if count.event in raw and count.value == 0:
-            yield f"{count.event} stayed at zero: the code may mean nothing on this CPU"
+            yield f"{count.event} stayed at zero: the code may not exist on this CPU"
 
 
 def _as_target(command: Sequence[str] | Target) -> Target:

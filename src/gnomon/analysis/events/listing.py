@@ -52,18 +52,20 @@ def events(
         given = {"--from": lists is not None, "--cpu": cpu is not None, "--metrics": metrics}
         for option, there in given.items():
             if there:
-                raise UsageError(f"{option} does not go with --on: omit one of them.")
+                raise UsageError(f"{option} cannot be combined with --on: omit one of them.")
     if presets:
         return _presets(_one(on), pattern, available=available)
     if metrics:
         return _metrics(pattern)
     if cpu is not None and lists is None:
-        raise UsageError("--cpu chooses from lists: give --from as well.")
+        raise UsageError("--cpu needs --from.")
     if fit is not None or plan:
         return _fit(lists, cpu, source(_one(on)) if lists is None else None, pattern, fit)
     if lists is not None:
         if available:
-            raise UsageError("--available tries events out here: it does not go with --from.")
+            raise UsageError(
+                "--available tries events out here: it cannot be combined with --from."
+            )
         return _of_lists(lists, cpu, pattern)
     return _of_sources(on, pattern, available=available)
 

@@ -96,7 +96,7 @@ def result_of(
         readings = len(measured.slices)
         if sweeps < LEAST_SWEEPS:
             warnings.append(
-                f"only {sweeps} sweeps over the edges: intervals know of chance alone, not of "
+                f"only {sweeps} sweeps over the edges: intervals include sampling error only, not "
                 "phases; let it run longer, or use shorter slices or fewer edges"
             )
     beyond = bins[-1].monotone / (sum(each.monotone for each in bins) or 1.0)

@@ -69,19 +69,19 @@ def locality(
         4
     """
     if top < 0:
-        raise UsageError(f"--top {top} shows nothing: choose 0 or more rows.")
+        raise UsageError(f"--top must be at least 0, not {top}.")
     if isinstance(what, str | os.PathLike):
         from gnomon.analysis.locality.build import read
 
         return replace(read(what), top=top)
     if scheme == "plain" and (gap is not None or reach is not None):
         name = "gap" if gap is not None else "reach"
-        raise UsageError(f"--{name} is for the hybrid scheme: give --scheme hybrid as well.")
+        raise UsageError(f"--{name} needs --scheme hybrid.")
     if interval is not None and by not in (AUTO, PAGES):
-        raise UsageError("--interval is for looks at pages: give --by pages as well.")
+        raise UsageError("--interval needs --by pages.")
     target = what if isinstance(what, Command | Process) else Command(tuple(what))
     if duration is not None and not isinstance(target, Process):
-        raise UsageError("--duration is for a process that runs: give -p as well.")
+        raise UsageError("--duration needs -p.")
     source, host = _places(on, seed)
     feed = Feed(
         by,

@@ -59,12 +59,14 @@ def recommend(rows: Sequence[Beside]) -> str:
     block = _blocker([row.mechanism for row in rows])
     losers = sorted({row.mechanism for row in rows} - {block})
     if block is None or not losers:
-        return "measure a way that blocks beside one that polls: one kind alone cannot be compared."
+        return (
+            "measure a mechanism that blocks and one that polls: one kind alone cannot be compared."
+        )
     gained = sorted({row.mechanism for row in rows if row.lost.high < -_DOUBTFUL})
     if gained:
         return (
             f"no recommendation: compute was faster beside {' and '.join(gained)} than alone, as "
-            "only other programs can make it; measure again when nothing else runs."
+            "only other programs can make it; measure again on an idle machine."
         )
     others = [
         row
@@ -209,7 +211,7 @@ def _rows(
     there = np.flatnonzero(base > 0)
     if there.size < 2:
         raise GnomonError(
-            "compute alone got no processor time in most rounds: the machine is too busy; "
+            "compute alone got no CPU time in most rounds: the machine is too busy; "
             "measure again when less runs, or longer (-d)."
         )
     base = base[there]
