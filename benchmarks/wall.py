@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -51,8 +52,8 @@ def run(effort: Effort) -> Iterator[Result]:
         for way, options in _WAYS.items():
             records: list[WallRecord] = []
             sides: dict[str, Callable[[], tuple[float, float]]] = {
-                "alone": lambda: _alone(command, told),
-                "recorded": lambda o=options, r=records: _recorded(command, told, o, r),
+                "alone": partial(_alone, command, told),
+                "recorded": partial(_recorded, command, told, options, records),
             }
             times = {
                 name: np.array(values)

@@ -175,6 +175,7 @@ void Recorder::loop() {
 void Recorder::finish() {
     ended_ = now_ns();
     drain();
+    settle_exits();
     take_timer_samples();
     for (auto& [tid, thread] : people_.threads()) read_schedule(thread, ended_, true);
     for (auto& [pid, process] : people_.processes()) {
@@ -183,9 +184,10 @@ void Recorder::finish() {
         if (pid != options_.root && options_.root > 0 && !has_gone(pid)) ++left_behind_;
     }
     resources_.read_system(ended_, true);
-    if (!rings_ && !stopping_)  // no record tells of their end
-        for (const auto& [tid, thread] : people_.threads())
-            if (thread.pid == options_.root || has_gone(thread.pid))
+    if (!stopping_)
+        for (const auto& [tid, thread] : people_.threads())  // no record tells of their end
+            if ((!rings_ || thread.unrecorded) &&
+                (thread.pid == options_.root || has_gone(thread.pid)))
                 log_.add(Moment{ended_, Kind::exit, 0, 0, thread.pid, tid, -1, 0, 0});
     if (options_.root > 0 && !stopping_)
         log_.add(Moment{ended_, Kind::end, 0, 0, options_.root, options_.root, -1, -1, 0});
@@ -231,7 +233,8 @@ std::vector<Thread*> Recorder::in_random_order(Wanted wanted) {
 // Threads that ran of late come first, before the rings are read: or waits that are short are over.
 void Recorder::tick_with_switches(int64_t now) {
     std::vector<std::pair<int, int64_t>> looked;
-    for (Thread* thread : in_random_order([](const Thread& each) { return each.of_late; })) {
+    const auto late = [](const Thread& each) { return each.of_late && !each.unrecorded; };
+    for (Thread* thread : in_random_order(late)) {
         if (credit_ <= 0) break;  // below is another chance
         const int64_t since = now_ns();
         Schedule schedule;
@@ -245,7 +248,9 @@ void Recorder::tick_with_switches(int64_t now) {
         if (Thread* thread = people_.find(tid))
             if (thread->last <= time && thread->state == State::waiting) thread->looked = true;
     std::vector<int> gone;
-    const auto due = [](const Thread& each) { return each.ran || each.of_late || is_due(each); };
+    const auto due = [](const Thread& each) {
+        return !each.unrecorded && (each.ran || each.of_late || is_due(each));
+    };
     for (Thread* thread : in_random_order(due)) {
         const bool wanted = !thread->of_late && is_due(*thread);
         thread->of_late = thread->ran;
@@ -265,50 +270,69 @@ void Recorder::tick_with_switches(int64_t now) {
         }
         spend(since);
     }
-    for (const int tid : gone) people_.forget(tid);
+    end_threads(gone, false);
+    settle_exits();
+    if (unrecorded_) {
+        gone.clear();
+        scanner_.scan(now, true);
+        for (Thread* thread : in_random_order([](const Thread& each) { return each.unrecorded; }))
+            step_without(*thread, gone);
+        end_threads(gone, true);
+    }
     watch_rate(now);
 }
 
 // The scheduler's count of slices tells cheaply who has run.
 void Recorder::tick_without(int64_t now) {
     drain();
-    if (!rings_) scanner_.scan(now);
+    settle_exits();
+    if (!rings_ || unrecorded_) scanner_.scan(now, rings_ != nullptr);
     const size_t known = people_.threads().size();
     const auto due = [&](const Thread& each) {
         return known <= read_always || each.of_late || each.ran || random() % known < read_in_turn;
     };
     std::vector<int> gone;
-    for (Thread* thread : in_random_order(due)) {
-        if (credit_ <= 0) {
-            thread->missed = true;
-            continue;
-        }
-        const int64_t since = now_ns();
-        const uint64_t slices = thread->slices;
-        thread->ran = false;
-        read_schedule(*thread, since, false);
-        if (thread->slices == ~uint64_t{0} || thread->pid == 0) {
-            gone.push_back(thread->tid);
-        } else {
-            thread->of_late = thread->ran || thread->slices != slices;
-            if (thread->of_late) note_miss(*thread);
-            if (thread->of_late || !thread->looked) {
-                const Seen seen = look(*thread);
-                thread->looked = seen == Seen::waiting || seen == Seen::refused;
-                if (seen == Seen::running)
-                    log_.add(Moment{since, Kind::wait, 0, 0, thread->pid, thread->tid, -1, 0, 0});
-                if (seen == Seen::gone) gone.push_back(thread->tid);
-            }
-        }
-        spend(since);
+    for (Thread* thread : in_random_order(due)) step_without(*thread, gone);
+    end_threads(gone, !rings_);
+    log_.settle(now);
+}
+
+void Recorder::step_without(Thread& thread, std::vector<int>& gone) {
+    if (credit_ <= 0) {
+        thread.missed = true;
+        return;
     }
+    const int64_t since = now_ns();
+    const uint64_t slices = thread.slices;
+    thread.ran = false;
+    read_schedule(thread, since, false);
+    if (thread.slices == ~uint64_t{0} || thread.pid == 0) {
+        gone.push_back(thread.tid);
+    } else {
+        thread.of_late = thread.ran || thread.slices != slices;
+        if (thread.of_late) note_miss(thread);
+        if (thread.of_late || !thread.looked) {
+            const Seen seen = look(thread);
+            thread.looked = seen == Seen::waiting || seen == Seen::refused;
+            if (seen == Seen::running)
+                log_.add(Moment{since, Kind::wait, 0, 0, thread.pid, thread.tid, -1, 0, 0});
+            if (seen == Seen::gone) gone.push_back(thread.tid);
+        }
+    }
+    spend(since);
+}
+
+// `tell`: no record of the kernel does.
+void Recorder::end_threads(const std::vector<int>& gone, bool tell) {
     for (const int tid : gone) {
-        if (const Thread* thread = people_.find(tid); thread && !rings_)
+        const Thread* thread = people_.find(tid);
+        if (!thread) continue;
+        if (tell) {
             log_.add(Moment{now_ns(), Kind::exit, 0, 0, thread->pid, tid, -1, 0, 0});
-        if (!rings_ && people_.find_process(tid)) dead_.emplace_back(now, tid);
+            if (people_.find_process(tid)) dead_.emplace_back(now_ns(), tid);
+        }
         people_.forget(tid);
     }
-    log_.settle(now);
 }
 
 // A wait has ended: it may have been one that nobody looked at for lack of time.

@@ -33,8 +33,8 @@ void tell(Log& log, Kind kind, uint8_t flags, int pid, int tid, const std::strin
 }  // namespace
 
 void introduce(People& people, Log& log, int pid, int tid, int parent, bool before, int64_t now) {
-    const bool fresh = !people.find_process(pid);
     Process& process = people.process(pid);
+    const bool fresh = process.born == 0;
     if (fresh) {
         process.parent = parent;
         process.born = process.next_reading = now;
@@ -69,19 +69,21 @@ bool Scanner::made_since() {
     return made;
 }
 
-void Scanner::scan(int64_t now) {
-    look_for_programs(now);
+void Scanner::scan(int64_t now, bool unrecorded_only) {
+    look_for_programs(now, unrecorded_only);
     if (now < next_ || !made_since()) return;
     const int64_t before = own_cpu_ns();
     met_ = false;
     std::vector<int> known, children;
-    for (const auto& [pid, process] : people_.processes()) known.push_back(pid);
+    for (const auto& [pid, process] : people_.processes())
+        if (process.unrecorded || !unrecorded_only) known.push_back(pid);
     for (size_t i = 0; i < known.size(); ++i) {
         children.clear();
         Process* process = people_.find_process(known[i]);
         look_for_threads(*process, now, children);
         for (const int child : children) {
             if (people_.find_process(child)) continue;
+            people_.process(child).unrecorded = unrecorded_only;
             introduce(people_, log_, child, child, known[i], false, now);
             known.push_back(child);
         }
@@ -114,10 +116,11 @@ void Scanner::look_for_threads(Process& process, int64_t now, std::vector<int>& 
     }
 }
 
-void Scanner::look_for_programs(int64_t now) {
+void Scanner::look_for_programs(int64_t now, bool unrecorded_only) {
     const bool all = now >= next_programs_;
     if (all) next_programs_ = now + programs_pause;
     for (auto& [pid, process] : people_.processes()) {
+        if (unrecorded_only && !process.unrecorded) continue;
         if (!all && now - process.born > young) continue;
         if (!read_program(process, log_, now)) continue;
         people_.exec(pid);

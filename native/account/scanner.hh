@@ -16,12 +16,13 @@ class Scanner {
   public:
     Scanner(People& people, Log& log) : people_(people), log_(log) {}
     // Looks for new threads and children of those that are known, and for programs that were replaced.
-    void scan(int64_t now);
+    // Beside records of the kernel, of those alone that they do not tell of.
+    void scan(int64_t now, bool unrecorded_only);
 
   private:
     bool made_since();
     void look_for_threads(Process& process, int64_t now, std::vector<int>& children);
-    void look_for_programs(int64_t now);
+    void look_for_programs(int64_t now, bool unrecorded_only);
 
     People& people_;
     Log& log_;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import threading
@@ -40,8 +41,8 @@ def check_lives(found: Summary) -> None:
     ("mode", "wait"),
     [
         ("sleep", "230||nap|"),
-        ("mutex", "202||hold_and_sleep|held"),
-        ("join", "202||two|held"),
+        ("mutex", "202||hold_and_sleep|held in nap"),
+        ("join", "202||two|held in nap"),
         ("pipe", "0|pipe|ask|"),
         ("epoll", "232|pipe|main|"),
     ],
@@ -162,6 +163,21 @@ def test_a_static_program_has_no_stacks_and_that_is_said(record: Record, static:
     assert found["rung"] == "proc"
     assert any("linked statically" in text for text in found["limits"])
     assert "230||nap|" in found["waits"]
+
+
+@perf
+def test_a_setuid_program_goes_on_to_be_seen_by_its_totals(record: Record, planted: Path) -> None:
+    other = planted.with_name("setuid")
+    shutil.copy(planted, other)
+    other.chmod(0o4755)
+    found = record("sleep", nobody=True, program=other)
+    if found["kinds"].get("OUT"):
+        pytest.skip("programs cannot be setuid here")
+    assert found["exit"] == 0
+    assert found["kinds"]["EXIT"] == 1
+    assert any("setuid" in text for text in found["limits"])
+    assert max(found["on"].values()) == pytest.approx(0.1, rel=0.3)
+    assert found["lives"][0]["life"] / 1e9 == pytest.approx(found["elapsed"], rel=0.05)
 
 
 @perf

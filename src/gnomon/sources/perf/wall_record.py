@@ -110,6 +110,11 @@ def limits(native: _native.WallRecorder, rung: str, host: Host) -> tuple[str, li
             "threads changed more than 15,000 times a second on a CPU: changes were no longer "
             "recorded from then on, because that would have slowed the program; waits are estimated"
         )
+    if native.unrecorded:
+        found.append(
+            "a program took the rights of another user (setuid), so the kernel ended perf's events "
+            "of it: what is known of it comes from /proc"
+        )
     if native.refused:
         names = ", ".join(name or "?" for name in native.refused)
         found.append(
