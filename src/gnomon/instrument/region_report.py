@@ -111,6 +111,11 @@ def regions(
 
     A file that ends in .py is run by this Python. `raw` leaves in what regions cost themselves;
     `exclusive` shows the time of a region without those inside it as well.
+
+    >>> text = "import gnomon as gn\\nwith gn.region('sum'):\\n    sum(range(1000))\\n"
+    >>> written = Path("program.py").write_text(text)
+    >>> [region.name for region in gn.regions(["program.py"], "task-clock").regions]
+    ['sum']
     """
     from gnomon.events.syntax import ask
     from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH

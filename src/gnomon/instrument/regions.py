@@ -60,7 +60,11 @@ def switched_off() -> bool:
 
 
 def region(name: str) -> _native.Region:
-    """Return the region of this name: a context manager and a decorator."""
+    """Return the region of this name: a context manager and a decorator.
+
+    >>> with gn.region("sum"):
+    ...     total = sum(range(1000))
+    """
     found = _known.get(name)
     if found is None:
         _check_name(name)

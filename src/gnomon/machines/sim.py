@@ -79,7 +79,11 @@ class MachineResult(Result):
 
 
 def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A001
-    """Return the machines that come with gnomon, or the `workloads` that can run on them."""
+    """Return the machines that come with gnomon, or the `workloads` that can run on them.
+
+    >>> "ring-4" in [row.name for row in gn.sim.list().rows]
+    True
+    """
     from gnomon.machines.description import load_machine, machine_names
 
     origin = Provenance("machine", simulated=True)
@@ -114,7 +118,11 @@ def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A
 
 
 def show(name: str) -> MachineResult | WorkloadsResult:
-    """Return all that describes a machine, by its name or its .toml file, or `workload:NAME`."""
+    """Return all that describes a machine, by its name or its .toml file, or `workload:NAME`.
+
+    >>> gn.sim.show("ring-4").machine.name
+    'ring-4'
+    """
 
     if name.startswith(_WORKLOAD):
         from gnomon.machines.workloads.definition import WorkloadsResult, describe
@@ -148,6 +156,10 @@ def compile(  # noqa: A001
     """Compile and link a program so that its memory references can be traced.
 
     `arguments` are gcc's. Return the compiler's exit status, as a shell would say it.
+
+    >>> written = Path("a.c").write_text("int main(void) { return 0; }")
+    >>> gn.sim.compile(["-O1", "a.c", "-o", "a"])
+    0
     """
     import subprocess
 

@@ -29,6 +29,11 @@ def convert(
 
     `input_format` and `to` are for what content and name do not tell. A `-` is the standard input
     or output.
+
+    >>> counted = gn.count(["true"], "page-faults", output="there.gnomon")
+    >>> readings, warnings = gn.convert("there.gnomon", "there.csv")
+    >>> readings > 0
+    True
     """
     source, output = os.fspath(source), os.fspath(output)
     if source != "-" and Path(source).is_dir():

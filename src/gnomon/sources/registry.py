@@ -46,6 +46,9 @@ def source(
     `seed` is that of a simulation, `profile` chooses among the portable names of a machine.
     A `seed` or `profile` that the source does not understand is an error; `usual_seed` is for a
     simulation that was given no other.
+
+    >>> gn.source("niagara2").capabilities.simulated
+    True
     """
     found = sources(on, seed=seed, profile=profile, usual_seed=usual_seed)
     if len(found) > 1:

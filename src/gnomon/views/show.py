@@ -85,6 +85,8 @@ def show(
     """Write a result to a terminal or into a pipe, and its warnings to standard error.
 
     `everything` unfolds what is folded, shows all rows and all charts, and where it comes from.
+
+    >>> gn.show(gn.sim.list("workloads"), open("workloads.txt", "w"))
     """
     from gnomon.views.terminal import lines, screen_of
 

@@ -63,6 +63,10 @@ def compare(
     first that are not counted. A call that was interrupted goes on when it is repeated; `resume`
     makes it an error that there is nothing to go on with. `anyway` compares counts of different
     sources.
+
+    >>> result = gn.compare(["true"], ["echo"], "page-faults", repeat=3)
+    >>> all(row.a.runs == 3 for row in result.rows)
+    True
     """
     method = Method(_test(test), _correction(correction), _share(alpha), _share(level), seed)
     commands = [_as_command(one) for one in (a, b)]

@@ -58,6 +58,10 @@ def count(
     `metrics` are names as in `ipc,cpu_utilisation`, or `all`; with `per_scope` there is a line for
     each CPU, thread or process. `on` says where to count, as `--on` does; without it that is this
     host, or the source that the events are of, as in `valgrind::Ir`.
+
+    >>> result = gn.count(["true"], "task-clock,page-faults", repeat=2)
+    >>> result["page-faults"].value > 0
+    True
     """
     if metrics is not None:
         from gnomon.analysis.count.metrics import parse_names

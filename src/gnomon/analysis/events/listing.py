@@ -47,6 +47,10 @@ def events(
     folder of Intel's event lists or `libpfm:PMU`, for the CPU `cpu`, in place of a source.
     `fit` are events to be counted in one run; `plan` asks in how few runs all are counted.
     `presets` and `metrics` list what is made of events.
+
+    >>> found = gn.events("DC_miss", on="niagara2")
+    >>> [row.event for row in found.rows]
+    ['DC_miss']
     """
     if on is not None:
         given = {"--from": lists is not None, "--cpu": cpu is not None, "--metrics": metrics}

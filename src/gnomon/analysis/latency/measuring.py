@@ -94,6 +94,11 @@ def latency(
     With `repeat` all runs go into one histogram, after `warmup` runs that do not; a run that takes
     longer than `timeout` is stopped. What was interrupted goes on when the call is repeated;
     `resume` makes it an error that there is nothing to go on with.
+
+    >>> words = ["workload:random", "dependent=yes", "accesses=5000", "cpus=0"]
+    >>> result = gn.latency(words, "3,10:100:10", on="ring-4", output="loads.gnomon")
+    >>> result.bins[0].low
+    3
     """
     from gnomon.sources.base import as_target
     from gnomon.sources.latency import StreamsLatency, find_facility

@@ -130,7 +130,13 @@ def latency_of(
     *,
     references: Sequence[Reference] | None = None,
 ) -> LatencyResult:
-    """Return the histogram of a recording, over its own edges or some of them."""
+    """Return the histogram of a recording, over its own edges or some of them.
+
+    >>> words = ["workload:random", "dependent=yes", "accesses=5000", "cpus=0"]
+    >>> result = gn.latency(words, "3,10:100:10", on="ring-4", output="loads.gnomon")
+    >>> len(gn.latency_of("loads.gnomon").bins) == len(result.bins)
+    True
+    """
     from gnomon.recording import Recording
 
     if not isinstance(recording, Recording):

@@ -98,6 +98,9 @@ def links(
         >>> import gnomon as gn
         >>> gn.links(on="ring-4").topology
         'ring'
+
+    >>> len(gn.links(on="ring-4").nodes)
+    4
     """
     place = Place.of(on, seed)
     program = None

@@ -67,6 +67,10 @@ def locality(
         >>> import gnomon as gn
         >>> gn.locality(["workload:triad", "size=64KB"], on="ring-4").origin.nodes
         4
+
+    >>> result = gn.locality(["workload:false-sharing", "threads=4"], on="ring-4", counters=16)
+    >>> result.flow.lost
+    0
     """
     if top < 0:
         raise UsageError(f"--top must be at least 0, not {top}.")

@@ -88,6 +88,10 @@ def memory(
     Parts are `curve`, `bandwidth`, `cores`, `loaded` and `matrix`. Sizes are bytes, or texts such
     as "64MiB"; `time` is seconds, or a text such as "1s"; CPUs and numbers of threads are numbers,
     or texts such as "0-3,8" and "1,2". Nothing else should run meanwhile.
+
+    >>> result = gn.memory("curve", largest="256KiB", points=1)
+    >>> result.caches[0].name
+    'L1'
     """
     if isinstance(cpus, str):
         from gnomon.events.sysfs import parse_cpu_list

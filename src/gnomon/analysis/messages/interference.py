@@ -119,6 +119,10 @@ def interfere(
     Messages come from the first of `cpus`; the others are the node. `threads` compute there,
     one a CPU unless told otherwise. `pauses` lie between an answer and the next message. Each list
     may be a text with commas.
+
+    >>> found = gn.messages.interfere(mechanisms="futex", pauses="50us", duration="50ms")
+    >>> {row.mechanism for row in found.rows}
+    {'futex'}
     """
     ways, left_out = usable_mechanisms(listed(mechanisms, "mechanisms") or WAYS)
     gaps = sorted({parse_duration(text, "pause") for text in listed(pauses, "pauses") or ()})

@@ -70,6 +70,10 @@ def phases(
     made after `warmup` that are not counted, and `run` names the one to split, the first without
     it; several that were interrupted go on when the call is repeated, and `resume` makes it an
     error that there is nothing to go on with.
+
+    >>> levels = [float(time > 100) + time % 3 / 50 for time in range(200)]
+    >>> len(gn.phases((range(200), levels), shape="levels").phases)
+    2
     """
     from gnomon.recording import Recording
 

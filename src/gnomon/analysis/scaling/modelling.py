@@ -56,6 +56,10 @@ def scale_models(
     `values` is points x events, repeated runs being points of their own, with NaN for what
     is missing; `parameters` gives the value of each at every point. `at` are places to
     predict. Rows are in the order of the events.
+
+    >>> rows = gn.scale_models([[5.0], [8.0], [14.0], [26.0], [50.0]], {"n": [1, 2, 4, 8, 16]})
+    >>> round(rows[0].at(32))
+    98
     """
     table = np.asarray(values, float)
     if table.ndim == 1:

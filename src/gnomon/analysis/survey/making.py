@@ -69,6 +69,10 @@ def survey(
     is kept. `warmup` runs come first that are not counted. A survey that is unfinished in `output`
     goes on, if program, options and machine are the same; `resume` makes it an error that there is
     none.
+
+    >>> result = gn.survey(["true"], "page-faults", output="s.gnomon", repeat=2, on="host")
+    >>> result.complete
+    True
     """
     target = as_target(command)
     limit = parse_seconds(duration, "duration")
