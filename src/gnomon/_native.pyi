@@ -783,6 +783,22 @@ def notify_interference(
 ) -> dict[str, Any]: ...
 def notify_bin(ticks: int) -> int: ...
 def notify_bin_start(number: int) -> int: ...
+def divide_time(
+    thread: Any,  # columns of slices: int32, int64, int64, uint8, uint8, uint8, int32
+    begin: Any,
+    end: Any,
+    state: Any,
+    ender: Any,
+    relation: Any,
+    target: Any,
+    process: Any,
+    processes: int,
+    start: int,
+    stop: int,
+    begun: int,
+    cpus: float,
+) -> tuple[tuple[bytes, ...], tuple[bytes, ...], tuple[bytes, ...], int]: ...
+def spin_loop(code: bytes, at: int) -> int: ...
 
 class FrameFile:
     def __init__(self, path: str) -> None: ...
