@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -40,7 +41,7 @@ _WAYS = {
     "with perf": WallOptions(),
     "without perf": WallOptions(without_perf=True),
 }
-_PYTHON = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(26)"
+_PYTHON = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(30)"
 
 
 def run(effort: Effort) -> Iterator[Result]:
@@ -63,7 +64,7 @@ def run(effort: Effort) -> Iterator[Result]:
             ratio = paired_ratio(ours, peer)
             quantity = f"CPU-bound program recorded {way}, its CPU time"
             yield Row(quantity, quartiles(ours), "alone", quartiles(peer), ratio, _PROGRAM)
-            yield from _recorder(f"CPU-bound program {way}", records, _RECORDER)
+            yield from _recorder(f"a CPU-bound program {way}", records, _RECORDER)
     yield from _others(effort)
 
 
@@ -78,7 +79,8 @@ def _others(effort: Effort) -> Iterator[Result]:
     ):
         for way, options in _WAYS.items():
             records = [
-                _record(["python3", "-c", code], options) for _ in range(effort.rounds(5, least=1))
+                _record([sys.executable, "-c", code], options)
+                for _ in range(effort.rounds(5, least=1))
             ]
             yield from _recorder(f"{what}, {way}", records, target)
 
@@ -88,7 +90,7 @@ def _recorder(what: str, records: list[WallRecord], target: Target | None) -> It
         [r.facts.recorder_ns / (r.facts.end - r.facts.start) for r in records]
     )
     bounds: Summary = median_interval(share)
-    yield Row(f"recorder of a {what}, share of a CPU", bounds, target=target, unit=Unit.SHARE)
+    yield Row(f"recorder of {what}, share of a CPU", bounds, target=target, unit=Unit.SHARE)
     lost = sum(record.facts.lost for record in records)
     moments = max(len(record.moments) for record in records)
     yield Note(f"{what}: {moments:,} moments, {lost} records lost", failed=bool(lost))

@@ -37,7 +37,10 @@ bool is_due(const Thread& thread) {
 
 constexpr double burst = 5e6;             // ns of looks that may be saved up
 constexpr int64_t longest_charge = 500'000;  // ns: longer ones were waited for, not worked
+constexpr size_t many = 256;              // threads
 constexpr int64_t rate_window = 200'000'000, buried_after = 1'000'000'000;
+// So many times too often is noticed in so small a part of the window: the rings fill up.
+constexpr int64_t haste = 4;
 // Without records of switches, so many threads are read at each tick beside those that run.
 constexpr size_t read_always = 128, read_in_turn = 32;
 constexpr double filling = 0.25;          // of a ring, from which it is not left alone until the tick
@@ -210,8 +213,10 @@ void Recorder::tick() {
     bury(now);
 }
 
+// Many threads cost more beside their looks: records of their switches, and choosing among them.
 void Recorder::refill(int64_t now) {
-    credit_ = std::min(burst, credit_ + options_.looking * static_cast<double>(now - refilled_));
+    const double share = people_.threads().size() > many ? options_.looking / 2 : options_.looking;
+    credit_ = std::min(burst, credit_ + share * static_cast<double>(now - refilled_));
     refilled_ = now;
 }
 
@@ -371,12 +376,14 @@ void Recorder::read_schedule(Thread& thread, int64_t now, bool always) {
 // Records of switches cost the program itself a microsecond each.
 void Recorder::watch_rate(int64_t now) {
     const int64_t window = now - rate_since_;
-    if (window < rate_window) return;
+    if (window < rate_window / haste) return;
     uint64_t most = 0;
     for (const auto& [cpu, count] : switched_) most = std::max(most, count);
+    const double rate = static_cast<double>(most) * 1e9 / static_cast<double>(window);
+    if (window < rate_window && rate < haste * options_.most_switches) return;
     switched_.clear();
     rate_since_ = now;
-    if (static_cast<double>(most) * 1e9 / static_cast<double>(window) < options_.most_switches) return;
+    if (rate < options_.most_switches) return;
     rings_->stop_switches();
     drain();
     switches_ = false;
