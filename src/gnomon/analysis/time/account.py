@@ -36,7 +36,7 @@ from gnomon.analysis.time.result import (
 from gnomon.analysis.time.spinning import Spins, with_spinning
 from gnomon.analysis.time.stacks import Stacks
 from gnomon.analysis.time.ticks import CANNOT_TELL, Ticks, divide_ticks, slices_of
-from gnomon.analysis.time.timeline import SWITCHES, State, Timeline, timeline_of
+from gnomon.analysis.time.timeline import State, Timeline, switched, timeline_of
 from gnomon.analysis.time.waits import Kinds, attribute
 from gnomon.recording.wall import Moment, WallRecord
 from gnomon.result import Interval
@@ -60,7 +60,7 @@ def account_of(
     kinds = attribute(timeline, causes)
     spins = _spins(timeline, stacks)
     servers = servers_of(timeline, causes)
-    if record.facts.rung == SWITCHES:
+    if switched(record):
         timeline = with_spinning(with_delays(timeline), spins)
         division = divide(timeline, kinds, servers)
         estimates = estimate(timeline, kinds, division)
@@ -341,5 +341,5 @@ def _trust(timeline: Timeline, division: Division, functions: Functions) -> Trus
         float(idle["b"][-1] - idle["b"][0]) if len(idle) > 1 else None,
         float(quota["a"][-1] - quota["a"][0]) if len(quota) > 1 else None,
         int(np.count_nonzero(switches)),
-        unseen=(*facts.limits, *(() if facts.rung == SWITCHES else (CANNOT_TELL,))),
+        unseen=(*facts.limits, *(() if switched(record) else (CANNOT_TELL,))),
     )

@@ -18,6 +18,7 @@ from gnomon.recording.wall import Moment
 
 LONG = 200_000
 """A gap longer than this was not ended by a thread of the program: it would have come sooner."""
+_KNOWN = 200e6  # ns from which idle time says something
 _SLACK = 20e6  # ns by which the idle time of the machine may be wrong
 _MEANWHILE = tuple(Meanwhile)
 _NOBODY, _SPINNERS = 6, 7
@@ -186,15 +187,15 @@ class _Summing:
         """Return which part of what seems lost to other programs they can have used."""
         timeline, moments = self.timeline, self.timeline.record.moments
         idle = moments[moments["kind"] == Moment.IDLE]
-        if len(idle) < 5:
+        span = float(idle["time"][-1] - idle["time"][0]) if len(idle) else 0.0
+        if span < _KNOWN:
             return 1.0
-        span = float(idle["time"][-1] - idle["time"][0])
         cpus = len(timeline.record.facts.cpus) or 1
         ran = (timeline.state == State.RUNNING) | (timeline.state == State.SPINNING)
         own = float((timeline.end - timeline.begin)[ran].sum())
         others = max(0.0, cpus * span - float(idle["a"][-1] - idle["a"][0]) - own)
         self.found.others = others
-        if lost <= 0 or len(idle) < 20:
+        if lost <= 0:
             return 1.0
         return min(1.0, (others + self.throttled + _SLACK) / lost)
 

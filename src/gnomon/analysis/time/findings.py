@@ -65,8 +65,21 @@ def findings_of(
     balance = _balance(efficiency, elapsed)
     if balance is not None and not any(each.claim is Claim.IMBALANCE for each in rest):
         rest.append(balance)
+    rest = _once(rest)
     rest.sort(key=lambda each: -(each.saves_at_most or 0.0))
     return tuple((doubts + rest)[:_MOST])
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Keep one finding of each lock: that of the largest row."""
+    kept: dict[tuple[Claim, str], Finding] = {}
+    rest = []
+    for each in sorted(found, key=lambda finding: -finding.time):
+        if each.claim is Claim.LOCK and each.object:
+            kept.setdefault((each.claim, each.object), each)
+        else:
+            rest.append(each)
+    return [*kept.values(), *rest]
 
 
 def _loud(found: Finding, elapsed: float) -> bool:

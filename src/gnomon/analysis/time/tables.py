@@ -143,7 +143,7 @@ def efficiency_of(rows: tuple[ThreadRow, ...], elapsed: float) -> Efficiency | N
     """Return POP's efficiencies of the threads that compute side by side."""
     longest = max((row.life for row in rows if row.counts), default=0.0)
     chosen = [row for row in rows if row.counts and row.life >= _TOGETHER * longest]
-    if len(chosen) < 2 or elapsed <= 0:
+    if len(chosen) < 2 or max(map(useful, chosen)) < _COUNTS * elapsed:
         return None
     times = [useful(row) for row in chosen]
     slowest = max(chosen, key=useful)

@@ -16,8 +16,7 @@ from gnomon.analysis.time.causes import Causes, Wait
 from gnomon.analysis.time.division import Division, Row, Steps, allowed, is_idle
 from gnomon.analysis.time.result import Cause, Culprit, Meanwhile
 from gnomon.analysis.time.timeline import State, Thread, Timeline
-from gnomon.analysis.time.waits import Kinds
-from gnomon.recording.wall import Moment
+from gnomon.analysis.time.waits import Kinds, ticks_of
 
 Floats = NDArray[np.float64]
 _BEAT = 200_000  # ns a slice: a heartbeat
@@ -67,8 +66,7 @@ class Ticks:
         servers: set[int],
     ) -> None:
         self.servers = servers
-        moments = timeline.record.moments
-        ticks = moments["time"][moments["kind"] == Moment.IDLE]
+        ticks = ticks_of(timeline)
         inner = ticks[(ticks > timeline.start) & (ticks < timeline.stop)]
         self.edges = np.unique(np.concatenate([[timeline.start], inner, [timeline.stop]]))
         self.count = max(0, len(self.edges) - 1)
@@ -97,9 +95,8 @@ class Ticks:
         first = int(self.at(np.array([thread.born]))[0])
         last = int(self.at(np.array([self._end(thread)]))[0])
         if len(sched):
-            place = np.maximum(0, self.at(sched["time"]) - 1)
-            since = np.concatenate([[max(thread.born, self.timeline.start)], sched["time"][:-1]])
-            length = np.maximum(sched["time"] - since, 1_000_000).astype(float)
+            place = self.at(sched["time"] - 1)  # a reading tells of the interval that it ends
+            length = np.maximum(self.width[place], 1_000_000)
             np.add.at(ran, place, np.diff(sched["a"], prepend=0) / length)
             np.add.at(delay, place, np.diff(sched["b"], prepend=0) / length)
             np.add.at(slices, place, np.diff(sched["what"].astype(np.int64), prepend=0))

@@ -18,8 +18,6 @@ from gnomon.recording.wall import Moment, WallRecord
 Times = NDArray[np.int64]
 FAULT_AFTER = 200_000
 """A page-in is recorded at most so many ns after its wait."""
-SWITCHES = "switches"
-"""The rung that records every change of a CPU's thread."""
 _CLOCK_LEAST = 200  # switches of a thread from which the difference of its clocks is known
 _CLOCK_MOST = 50_000.0  # ns per switch
 
@@ -109,6 +107,12 @@ class Timeline:
         for name, values in full.items():
             full[name] = values[order]
         return replace(self, **full)
+
+
+def switched(record: WallRecord) -> bool:
+    """Whether every change of a CPU's thread was recorded, to the end."""
+    kinds = record.moments["kind"]
+    return record.facts.rung == "switches" and not (kinds == Moment.UNSWITCHED).any()
 
 
 def timeline_of(record: WallRecord) -> Timeline:
@@ -201,7 +205,7 @@ def _slices(
     root = record.facts.root
     edges = np.searchsorted(thread, np.arange(len(threads) + 1))
     drop = np.zeros(len(thread), bool)
-    switches = record.facts.rung == SWITCHES
+    switches = switched(record)
     for each in threads:
         first, last = edges[each.number], edges[each.number + 1]
         if each.tid == root and root:

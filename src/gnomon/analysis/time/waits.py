@@ -19,6 +19,8 @@ from gnomon.recording.wall import Moment
 
 _MOST = 8  # causes in a guess
 _TICK = 10_000_000
+_APART = 2_000_000
+_FEW = 20
 
 
 class Guess(NamedTuple):
@@ -57,11 +59,21 @@ class Kinds:
         return None if key == -1 else self.waits[int(self.parts(key).keys[0])]
 
 
-def tick_of(timeline: Timeline) -> float:
-    """Return the mean time between looks, in ns."""
+def ticks_of(timeline: Timeline) -> NDArray[np.int64]:
+    """Return when each round of looks and readings ended; they lie at least 5 ms apart."""
     moments = timeline.record.moments
-    times = moments["time"][moments["kind"] == Moment.IDLE]
-    return float(np.mean(np.diff(times))) if len(times) > 5 else float(_TICK)
+    kinds = (Moment.SCHED, Moment.WAIT, Moment.IDLE)
+    times = np.sort(moments["time"][np.isin(moments["kind"], kinds)])
+    ends = np.ones(len(times), bool)
+    ends[:-1] = np.diff(times) > _APART
+    rounds: NDArray[np.int64] = times[ends]
+    return rounds
+
+
+def tick_of(timeline: Timeline) -> float:
+    """Return the usual time between looks, in ns."""
+    rounds = ticks_of(timeline)
+    return float(np.median(np.diff(rounds))) if len(rounds) > _FEW else float(_TICK)
 
 
 def attribute(timeline: Timeline, causes: Causes) -> Kinds:
