@@ -25,6 +25,7 @@ struct Setup {
     Time service = 0;           // from an input buffer onto the Blink
     Time blink = 8;             // over the Blink, at least `delay`
     Time sync_period = 0;       // 0: no sync packets
+    double symbol_ns = 3;
     bool records = false, blink_records = false;
     uint64_t seed = 1;
     std::array<uint32_t, categories> outstanding{};  // of a node, by category; 0: any number
@@ -156,6 +157,7 @@ class Fabric {
     Topology topology_;
     Load load_;
     std::vector<Controller> controllers_;
+    std::vector<Time> wake_;  // of each controller: nothing happens there before
     std::vector<Node> nodes_;
     std::vector<Time> node_next_;
     std::vector<Packet> packets_;

@@ -29,6 +29,13 @@ def test_a_run_is_recorded_and_shown_again(gnomon: Run, tmp_path: Path) -> None:
         assert recording.complete
 
 
+def test_without_an_output_nothing_is_left(gnomon: Run, tmp_path: Path) -> None:
+    done = gnomon("estimate", *LAPTOP, *WORK)
+    assert done.code == 0, done.err
+    assert "recorded" not in done.out
+    assert not list(tmp_path.iterdir())
+
+
 def _without_cost(text: str) -> str:
     """Return what is shown, without what is known only while a run goes on."""
     return "".join(line for line in text.splitlines(True) if "of one CPU" not in line)

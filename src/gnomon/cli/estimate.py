@@ -2,7 +2,7 @@
 
 Sets of events take turns on the counters, one set per tick; an event not read in a tick is
 estimated from those that were, with a 90 % interval. Takes a program after --, a process, CPUs, or
-a recording. Readings and estimates are recorded; --watch only shows them live. Estimates are
+a recording. With -o readings and estimates are recorded; --watch shows them live. Estimates are
 labelled. `estimate identify REC...` finds the stochastic process that each event of
 the recordings follows.
 
@@ -93,15 +93,11 @@ def run(given: argparse.Namespace) -> int:
     source = options.chosen_source(given)
     if given.watch:
         return _watch(given, weights=weights, on=source)
-    from gnomon.analysis.count.counting import free_recording
     from gnomon.analysis.estimate.estimating import estimate
 
-    target = options.target(given)
-    output = options.with_ending(given.output or free_recording(target))
-    state = options.call(estimate, given, target, weights=weights, on=source, output=output)
-    present.present(
-        "estimate", given, state, f"recorded; `gnomon estimate {output}` shows it again"
-    )
+    state = options.call(estimate, given, options.target(given), weights=weights, on=source)
+    notes = options.recorded(given, "estimate", "shows it again")
+    present.present("estimate", given, state, *notes)
     return _exit_code(state)
 
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 _Returned = TypeVar("_Returned")
 _LARGEST_SEED = 2**63 - 1
-_PLACES = "host, valgrind, a simulated machine or its .toml file, cluster:NAME, probe:HOST:PORT"
+_PLACES = (
+    "host, valgrind, a simulated machine or its .toml file, cluster:NAME, fabric:NAME, "
+    "probe:HOST:PORT"
+)
 
 _OPTIONS = {
     "events": ("-e --events", "EVENTS", "events, as in a,b:u,{c,d}"),

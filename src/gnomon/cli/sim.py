@@ -1,9 +1,11 @@
-"""List and show simulated machines and what can run on them; compile programs for them.
+"""List and show simulated machines, fabrics and what can run on them; compile programs.
 
   list [machines]    list the built-in machines
   list workloads     list the built-in workloads
+  list fabrics       list the built-in interconnects, for --on fabric:NAME
   show NAME          describe a machine, built-in or from a .toml file
   show workload:NAME describe a workload and its parameters
+  show fabric:NAME   describe an interconnect, built-in or from a .toml file, and its loads
   compile ARGS       compile and link a program so that its memory references can be traced
 
 Arguments after compile are passed to gcc; compiling and linking may be separate calls. --compiler,
@@ -17,6 +19,7 @@ examples:
   gnomon sim show my-machine.toml --json
   gnomon sim list workloads
   gnomon sim show workload:triad
+  gnomon sim show fabric:torus-12x8
   gnomon sim compile -O2 -fopenmp prog.c -o prog
   gnomon sim compile --compiler g++-12 -O2 prog.cpp -o prog
   make CC="gnomon sim compile" CXX="gnomon sim compile --cxx"
@@ -80,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     notes = []
     if options.svg is not None:
         if not isinstance(found, sim.MachineResult):
-            raise UsageError("--svg draws machines only, not workloads.")
+            raise UsageError("--svg draws machines only, not workloads or fabrics.")
         _draw(found.machine, options.svg, force=options.overwrite)
         notes = [f"drawn in {options.svg}"]
     present.present("sim", options, found, *notes)

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from gnomon.sources.base import Opened, Source, Target
+from gnomon.sources.base import Command, Opened, Source, Target
 
 if TYPE_CHECKING:
     from gnomon.events.event import Event, Request
     from gnomon.events.planner import Fit
+    from gnomon.fabric import Columns, Fabric
+    from gnomon.recording.contents import Provenance
     from gnomon.recording.wall import WallRecord
 
 RSS = "footprint:rss"
@@ -43,6 +45,21 @@ class ExplainsFit(Protocol):
 
     def explain_fit(self, requests: Sequence[Request]) -> Fit:
         """Return whether these can be counted in one run."""
+        ...
+
+
+@runtime_checkable
+class HasTraffic(Protocol):
+    """A simulated fabric, whose packets can be looked at."""
+
+    fabric: Fabric
+
+    def traffic(self, command: Command) -> Iterator[tuple[Columns, float]]:
+        """Run a load and yield what crosses the Blinks, with the time until which it has."""
+        ...
+
+    def provenance(self, target: Target) -> Provenance:
+        """Return where recordings of this source come from."""
         ...
 
 

@@ -12,9 +12,9 @@ from gnomon import _native
 from gnomon.analysis.locality.advisor.changes import Outcome, outcome_of, references_made
 from gnomon.analysis.locality.objects import ObjectTable, program_objects
 from gnomon.analysis.locality.result import DataObject
-from gnomon.analysis.locality.streams import MONITORED
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.execution import Execution
+from gnomon.machines.memory import MONITORED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
