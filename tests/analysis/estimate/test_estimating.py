@@ -302,3 +302,28 @@ def test_ticks_to_come_are_expected_within_intervals_that_grow() -> None:
     for wrong, said in (("0s", "longer than zero"), ("2000s", "at most 1,000")):
         with pytest.raises(UsageError, match=said):
             gn.estimate(readings, ahead=wrong)
+
+
+def test_what_cannot_be_true_is_left_out_of_arrays_and_named() -> None:
+    readings = in_turn(*program(240, 4))
+    rows = np.flatnonzero(np.isfinite(readings.counts[:, 1]))
+    counts, fixed, seconds = (
+        each.copy() for each in (readings.counts, readings.fixed, readings.seconds)
+    )
+    counts[rows[20:23], 1] = [np.inf, -3.0, -(2.0**48)]  # a counter that was reset, or wrapped
+    fixed[100, 0] = -1.0
+    seconds[[50, 51]] = [0.0, -2.0]
+    bad = replace(readings, counts=counts, fixed=fixed, seconds=seconds)
+    found, usual = gn.estimate(bad), gn.estimate(readings)
+    assert len(found) == len(usual) - 2
+    said = " ".join(found.warnings)
+    assert "2 ticks in which time did not pass" in said
+    assert "3 readings of event1 were negative or infinite" in said
+    assert "1 readings of instructions" in said
+    assert np.isfinite(found.estimates.mean[20:]).all()
+    kept = np.delete(np.arange(240), [50, 51])
+    same = found.estimates.mean[:48, 2], usual.estimates.mean[kept][:48, 2]
+    assert np.array_equal(*same)  # nothing wrong has happened yet
+    late = np.abs(found.estimates.mean - usual.estimates.mean[kept])[150:, [0, 2, 3]].sum()
+    assert late < 0.2 * usual.estimates.mean[kept][150:, [0, 2, 3]].sum()
+    assert not usual.warnings
