@@ -200,9 +200,12 @@ def lock_rows(
     totals: dict[tuple[int, str], list[float]] = {}
     meaning: dict[tuple[int, str], Cause] = {}
     where: dict[tuple[int, str], Counter[int]] = defaultdict(Counter)
-    for key in np.unique(timeline.key[waiting]):
+    if not len(waiting):
+        return ()
+    order = waiting[np.argsort(timeline.key[waiting], kind="stable")]
+    keys, edges = np.unique(timeline.key[order], return_index=True)
+    for key, mine in zip(keys, np.split(order, edges[1:]), strict=True):
         parts = kinds.parts(int(key))
-        mine = waiting[timeline.key[waiting] == key]
         for number, chance in zip(parts.keys, parts.chances, strict=True):
             wait = kinds.waits[int(number)]
             if wait.cause not in (Cause.LOCK, Cause.GIL):
