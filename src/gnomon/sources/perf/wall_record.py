@@ -135,6 +135,6 @@ def limits(native: _native.WallRecorder, rung: str, host: Host) -> tuple[str, li
         )
     if native.spilled_to:
         found.append(
-            f"records that memory had no room for went to an unnamed file in {native.spilled_to}"
+            f"records went to an unnamed file in {native.spilled_to}, as memory was used up"
         )
     return rung, [re.sub(r"\s+", " ", text) for text in found]
