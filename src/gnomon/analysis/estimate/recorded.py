@@ -95,8 +95,13 @@ def sound(readings: Readings) -> tuple[Readings, tuple[str, ...]]:
     if not passed.all():
         times = int((~passed).sum())
         warnings.append(f"{times} ticks in which time did not pass or went backwards: left out")
-        names = ("seconds", "fixed", "counts", "ends_rotation")
-        readings = replace(readings, **{name: getattr(readings, name)[passed] for name in names})
+        readings = replace(
+            readings,
+            seconds=readings.seconds[passed],
+            fixed=readings.fixed[passed],
+            counts=readings.counts[passed],
+            ends_rotation=readings.ends_rotation[passed],
+        )
     tables = []
     for names, table in (
         (readings.layout.fixed, readings.fixed),
