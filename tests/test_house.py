@@ -49,6 +49,15 @@ def test_importers_are_found_wherever_and_however_an_import_is_written(
     assert by["gnomon.views"] == {"gnomon.cli"}
 
 
+def test_the_page_gets_the_figures_of_now_and_keeps_those_of_before(house: ModuleType) -> None:
+    page = "| figure | before | now |\n| brief modules | 94 | 3 |\n| files | 181 | 28 |\n"
+    assert house.filled(page, {"brief modules": 29, "modules": 1}) == page.replace(
+        "| 3 |", "| 29 |"
+    )
+    rows = house.PAGE.read_text()
+    assert all(f"\n| {row} | " in rows for row in house.ROWS)
+
+
 def test_figures_count_modules_brief_ones_and_those_with_one_importer(
     house: ModuleType, small: Path
 ) -> None:

@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -134,3 +135,14 @@ def test_the_names_that_a_package_exports_can_be_had(package: str) -> None:
         assert getattr(module, name) is not None
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = module.no_such_name
+
+
+def test_the_program_ends_in_silence(tmp_path: Path) -> None:
+    text = "\n Performance counter stats for 'true':\n\n  1,234      page-faults\n\n"
+    text += "       0.001 seconds time elapsed\n"
+    run = [sys.executable, "-m", "gnomon"]
+    for words in (["convert", "-", "there.gnomon"], ["show", "there.gnomon"]):
+        done = subprocess.run(
+            [*run, *words], input=text, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stderr == ""

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "account/bindings.hh"
 #include "account/record.hh"
 
 namespace nb = nanobind;
@@ -74,4 +75,5 @@ nb::dict record_layout() {
 
 void bind_account(nb::module_& m) {
     m.def("record_layout", &record_layout, "Offsets of the fields of each kind of row.");
+    bind_recorder(m);
 }

@@ -33,12 +33,13 @@ void push(Mixture& mixture, const Row& fixed, const Row& counts, bool ends_rotat
     mixture.push(fixed.data(), counts.data(), ends_rotation);
 }
 
-void calibrate(Mixture& mixture, const Table& fixed, const Table& counts) {
+void calibrate(Mixture& mixture, const Table& fixed, const Table& counts, size_t turns) {
+    if (turns == 0) throw std::invalid_argument("events take at least one turn");
     if (counts.shape(1) != mixture.events() || fixed.shape(1) != mixture.fixed() ||
         fixed.shape(0) != counts.shape(0))
         throw std::invalid_argument("a row has one value an event and one a fixed counter");
     nb::gil_scoped_release release;
-    mixture.calibrate(counts.shape(0), fixed.data(), counts.data());
+    mixture.calibrate(counts.shape(0), fixed.data(), counts.data(), turns);
 }
 
 void expected(Mixture& mixture, const Row& fixed, const Row& counts, const Means& means) {
@@ -63,6 +64,7 @@ void ahead(Mixture& mixture, const Result& result) {
 void smooth_run(const Table& fixed, const Table& counts, const Flags& ends_rotation,
                 const Options& options, const Result& result) {
     const size_t rows = counts.shape(0), events = counts.shape(1);
+    if (fixed.shape(1) == 0) throw std::invalid_argument("there must be a fixed counter");
     if (fixed.shape(0) != rows || ends_rotation.shape(0) != rows)
         throw std::invalid_argument("the arrays differ in their number of rows");
     const Output output = output_of(result, rows, events);
@@ -81,7 +83,7 @@ void bind_estimate(nb::module_& m) {
     nb::class_<Mixture>(m, "Mixture")
         .def(nb::init<size_t, size_t, const Options&>(), "events"_a, "fixed"_a, "options"_a)
         .def("push", &push, "fixed"_a, "counts"_a, "ends_rotation"_a)
-        .def("calibrate", &calibrate, "fixed"_a, "counts"_a)
+        .def("calibrate", &calibrate, "fixed"_a, "counts"_a, "turns"_a)
         .def("expected", &expected, "fixed"_a, "counts"_a, "means"_a)
         .def("recent", &recent, "result"_a)
         .def("ahead", &ahead, "result"_a)

@@ -2,245 +2,225 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace gnomon::estimate {
 
 namespace {
 
-constexpr size_t kStates = 3;
-constexpr size_t kNear[] = {2, 5, 12};
-constexpr size_t kNearAhead[] = {5, 12, 30};
-constexpr size_t kMostNear = 30;
-constexpr size_t kMostInTime = 60;
-constexpr size_t kMedians[] = {3, 7};
-constexpr double kForget[] = {0.5, 0.8, 0.95};
-constexpr double kTimeFine = 0.05;
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kForgets[] = {0.5, 0.8, 0.95};
+constexpr size_t kMedian = 7;
+constexpr size_t kCapped = 40;
+constexpr double kBeyond = 2;  // times the largest reading around are believed
 
-}  // namespace
+struct Analogue {
+    State state;
+    size_t most;
+};
+constexpr Analogue kAnalogues[] = {{kBegun, 2},  {kBegun, 5}, {kAround, 2}, {kAround, 5},
+                                   {kAround, 12}, {kWide, 2}, {kWide, 5},   {kRatio, 2},
+                                   {kRatio, 5}};
 
-double weighted_median(std::vector<Weighted>& values) {
-    std::sort(values.begin(), values.end());
+void sort_by_value(std::vector<Guess>& guesses) {
+    for (size_t i = 1; i < guesses.size(); ++i) {
+        const Guess each = guesses[i];
+        size_t at = i;
+        for (; at > 0 && guesses[at - 1].value > each.value; --at) guesses[at] = guesses[at - 1];
+        guesses[at] = each;
+    }
+}
+
+double median(std::vector<Guess>& guesses) {
+    sort_by_value(guesses);
     double all = 0, below = 0;
-    for (const auto& each : values) all += each.second;
-    for (size_t i = 0; i + 1 < values.size(); ++i) {
-        below += values[i].second;
-        if (below * 2 > all) return values[i].first;
-        if (below * 2 == all) return (values[i].first + values[i + 1].first) / 2;
+    for (const Guess& each : guesses) all += each.weight;
+    for (size_t i = 0; i + 1 < guesses.size(); ++i) {
+        below += guesses[i].weight;
+        if (below * 2 > all) return guesses[i].value;
+        if (below * 2 == all) return (guesses[i].value + guesses[i + 1].value) / 2;
     }
-    return values.back().first;
-}
-
-Experts::Experts(size_t fixed_count)
-    : fixed_count_(fixed_count),
-      ways_(1 + fixed_count),
-      count_(1 + ways_ * (3 + std::size(kForget) + std::size(kMedians) +
-                          kStates * std::size(kNear))),
-      near_(kStates) {}
-
-size_t Experts::ahead_count() const {
-    return 1 + std::size(kForget) + kStates * std::size(kNearAhead);
-}
-
-double Experts::carried(const Readings& readings, size_t at, const Place& place,
-                        size_t way) const {
-    if (way == 0) return readings.values[at];
-    const double from = readings.fixed[way - 1][at];
-    const double to = place.fixed[way - 1];
-    return from > 0 && to > 0 ? readings.values[at] * (to / from) : readings.values[at];
-}
-
-void Experts::find_near(const Readings& readings, const Allowed& allowed, const Place& place,
-                        const std::vector<double>& spread, bool ahead) {
-    const auto begin = readings.rows.begin();
-    const size_t middle =
-        std::lower_bound(begin + allowed.first, begin + allowed.last, place.row) - begin;
-    const size_t count = allowed.last - allowed.first;
-    while (late_.size() <= count)
-        late_.push_back(kTimeFine * std::log1p(static_cast<double>(late_.size())));
-    distance_.resize(count);
-    first_.assign(count, 0.0);
-    for (size_t i = 0; i < count; ++i) {
-        const size_t at = allowed.first + i;
-        distance_[i] = allowed.hides(at) ? kNever : late_[at < middle ? middle - at : at - middle];
-    }
-    // Of the next row nothing is known: the rows before it take its place.
-    const size_t contexts[kStates] = {ahead ? kBefore : kHere, ahead ? kBeforeLast : kBefore,
-                                      kAfter};
-    for (size_t s = 0; s < kStates; ++s) {
-        part_.assign(count, 0.0);
-        for (size_t f = 0; f < fixed_count_; ++f) {
-            const size_t column = contexts[s] * fixed_count_ + f;
-            const double* theirs = readings.logs[column].data() + allowed.first;
-            const double mine = place.logs[column], per_spread = 1 / spread[f];
-            for (size_t i = 0; i < count; ++i)
-                part_[i] += std::abs(theirs[i] - mine) * per_spread;
-        }
-        // What is not known is taken to be as far as the row itself.
-        for (size_t i = 0; i < count; ++i)
-            distance_[i] += std::isnan(part_[i]) ? first_[i] : part_[i];
-        if (s == 0)
-            for (size_t i = 0; i < count; ++i) first_[i] = std::isnan(part_[i]) ? 0.0 : part_[i];
-        keep_near(allowed.first, ahead ? kMostNear : kNear[2], near_[s]);
-    }
-}
-
-void Experts::keep_near(size_t first, size_t most, std::vector<Near>& near) const {
-    near.clear();
-    double farthest = kNever;
-    for (size_t i = distance_.size(); i-- > 0;) {  // the newest are often the nearest
-        if (!(distance_[i] < farthest)) continue;
-        if (near.size() == most) near.pop_back();
-        near.push_back({distance_[i], first + i});
-        for (size_t at = near.size() - 1; at > 0 && near[at - 1].distance > near[at].distance; --at)
-            std::swap(near[at - 1], near[at]);
-        if (near.size() == most) farthest = near.back().distance;
-    }
-}
-
-void Experts::order_by_time(const Readings& readings, const Allowed& allowed, int64_t row) {
-    in_time_.clear();
-    const auto begin = readings.rows.begin();
-    const size_t last = std::min(allowed.last, allowed.until);
-    size_t right = std::lower_bound(begin + allowed.first, begin + last, row) - begin;
-    size_t left = right;  // one past the next on the left
-    while (in_time_.size() < kMostInTime) {
-        while (left > allowed.first && allowed.hides(left - 1)) --left;
-        while (right < last && allowed.hides(right)) ++right;
-        const bool has_left = left > allowed.first, has_right = right < last;
-        if (!has_left && !has_right) break;
-        if (has_left &&
-            (!has_right || row - readings.rows[left - 1] <= readings.rows[right] - row)) {
-            in_time_.push_back(left - 1);
-            left -= std::min(allowed.stride, left - allowed.first);
-        } else {
-            in_time_.push_back(right);
-            right += allowed.stride;
-        }
-    }
-    // Nothing as old as that: better a reading from after than none.
-    if (in_time_.empty()) in_time_.push_back(near_[0][0].at);
-}
-
-double Experts::typical(const Readings& readings, const Place& place, const std::vector<Near>& near,
-                        size_t most, size_t way, bool median) {
-    const size_t count = std::min(most, near.size());
-    // The farthest one weighs half as much as one that is no distance away.
-    const double reach = near[count - 1].distance + 1e-9;
-    sorting_.clear();
-    double sum = 0, all = 0;
-    for (size_t i = 0; i < count; ++i) {
-        const double value = carried(readings, near[i].at, place, way);
-        const double weight = 1 / (reach + near[i].distance);
-        sum += weight * value;
-        all += weight;
-        sorting_.emplace_back(value, weight);
-    }
-    return median ? weighted_median(sorting_) : sum / all;
-}
-
-double Experts::forgetting_mean(const Readings& readings, const Place& place, size_t way,
-                                double forget) const {
-    double weight = 1, sum = 0, all = 0;
-    for (size_t at : in_time_) {
-        if (weight < 1e-3) break;
-        // Rates are means of sums, so that rows with little work count little.
-        sum += weight * readings.values[at];
-        all += weight * (way == 0 ? 1 : readings.fixed[way - 1][at]);
-        weight *= forget;
-    }
-    return all > 0 ? sum / all * (way == 0 ? 1 : place.fixed[way - 1]) : 0;
-}
-
-double Experts::interpolated(const Readings& readings, const Place& place, size_t way) const {
-    const size_t nearest = in_time_[0];
-    const bool before = readings.rows[nearest] < place.row;
-    for (size_t at : in_time_) {
-        if ((readings.rows[at] < place.row) == before) continue;
-        const double near = std::abs(static_cast<double>(place.row - readings.rows[nearest]));
-        const double far = std::abs(static_cast<double>(place.row - readings.rows[at]));
-        return (far * carried(readings, nearest, place, way) +
-                near * carried(readings, at, place, way)) / (near + far);
-    }
-    return carried(readings, nearest, place, way);
-}
-
-double Experts::largest(const Readings& readings, size_t most) const {
-    double value = 0;
-    for (size_t i = 0; i < std::min(most, in_time_.size()); ++i)
-        value = std::max(value, readings.values[in_time_[i]]);
-    return value;
+    return guesses.back().value;
 }
 
 // What a Kalman smoother says of a Gauss-Markov process with a mean, given the reading on either
 // side: both pull towards them, the less the further away they are.
-double Experts::gauss_markov(const Readings& readings, const Place& place, size_t way) const {
-    const size_t count = in_time_.size();
+double gauss_markov(const std::vector<int64_t>& rows, const std::vector<uint32_t>& in_time,
+                    const double* carried, int64_t row) {
+    const double count = static_cast<double>(in_time.size());
     double mean = 0;
-    for (size_t at : in_time_) mean += carried(readings, at, place, way) / count;
-    // The readings are in the order of time once more, on each side of the row.
-    double square = 0, product = 0, rows = 0, pairs = 0;
+    for (size_t z = 0; z < in_time.size(); ++z) mean += carried[z] / count;
+    double square = 0, product = 0, apart = 0, pairs = 0;
     size_t sides[2] = {SIZE_MAX, SIZE_MAX}, nearest[2] = {SIZE_MAX, SIZE_MAX};
-    for (size_t at : in_time_) {
-        const size_t side = readings.rows[at] > place.row;
-        const double here = carried(readings, at, place, way) - mean;
+    for (size_t z = 0; z < in_time.size(); ++z) {
+        const size_t side = rows[in_time[z]] > row, before = sides[side];
+        const double here = carried[z] - mean;
         square += here * here;
-        if (sides[side] == SIZE_MAX) {
-            nearest[side] = at;
+        if (before == SIZE_MAX) {
+            nearest[side] = z;
         } else {
-            product += here * (carried(readings, sides[side], place, way) - mean);
-            rows += std::abs(static_cast<double>(readings.rows[at] - readings.rows[sides[side]]));
+            product += here * (carried[before] - mean);
+            apart += std::abs(static_cast<double>(rows[in_time[z]] - rows[in_time[before]]));
             pairs += 1;
         }
-        sides[side] = at;
+        sides[side] = z;
     }
     if (pairs == 0 || square <= 0 || product <= 0) return mean;
     const double likeness = std::min(product / pairs / (square / count), 0.999);
-    const double beta = -std::log(likeness) / (rows / pairs);
+    const double beta = -std::log(likeness) / (apart / pairs);
     double keep[2] = {0, 0}, away[2] = {0, 0};
     for (size_t side = 0; side < 2; ++side) {
-        if (nearest[side] == SIZE_MAX) continue;
-        const double gap = std::abs(static_cast<double>(readings.rows[nearest[side]] - place.row));
-        keep[side] = std::exp(-beta * gap);
-        away[side] = carried(readings, nearest[side], place, way) - mean;
+        const size_t z = nearest[side];
+        if (z == SIZE_MAX) continue;
+        keep[side] = std::exp(-beta * std::abs(static_cast<double>(rows[in_time[z]] - row)));
+        away[side] = carried[z] - mean;
     }
     const double left = keep[0] * keep[0], right = keep[1] * keep[1];
     return std::max(0.0, mean + (keep[0] * (1 - right) * away[0] + keep[1] * (1 - left) * away[1]) /
                                     (1 - left * right));
 }
 
-void Experts::guess(const Readings& readings, const Allowed& allowed, const Place& place,
-                    const std::vector<double>& spread, double* guesses) {
-    find_near(readings, allowed, place, spread, false);
-    order_by_time(readings, allowed, place.row);
-    for (size_t way = 0; way < ways_; ++way) {
-        *guesses++ = carried(readings, in_time_[0], place, way);
-        *guesses++ = interpolated(readings, place, way);
-        *guesses++ = gauss_markov(readings, place, way);
-        for (double forget : kForget)
-            *guesses++ = forgetting_mean(readings, place, way, forget);
-        for (size_t most : kMedians) {
-            sorting_.clear();
-            for (size_t i = 0; i < std::min(most, in_time_.size()); ++i)
-                sorting_.emplace_back(carried(readings, in_time_[i], place, way), 1.0);
-            *guesses++ = weighted_median(sorting_);
-        }
-        for (const auto& near : near_)
-            for (size_t most : kNear)
-                *guesses++ = typical(readings, place, near, most, way, most > 2);
+double between(const std::vector<int64_t>& rows, const std::vector<uint32_t>& in_time,
+               const double* carried, int64_t row) {
+    const bool before = rows[in_time[0]] < row;
+    for (size_t z = 1; z < in_time.size(); ++z) {
+        if ((rows[in_time[z]] < row) == before) continue;
+        const double near = std::abs(static_cast<double>(row - rows[in_time[0]]));
+        const double far = std::abs(static_cast<double>(row - rows[in_time[z]]));
+        return (far * carried[0] + near * carried[z]) / (near + far);
     }
-    *guesses = 0;
+    return carried[0];
 }
 
-void Experts::guess_ahead(const Readings& readings, const Allowed& allowed, const Place& place,
-                          const std::vector<double>& spread, double* guesses) {
-    find_near(readings, allowed, place, spread, true);
-    order_by_time(readings, allowed, place.row);
-    *guesses++ = readings.values[in_time_[0]];
-    for (double forget : kForget) *guesses++ = forgetting_mean(readings, place, 0, forget);
-    for (const auto& near : near_)
-        for (size_t most : kNearAhead) *guesses++ = typical(readings, place, near, most, 0, false);
+}  // namespace
+
+double middle(std::vector<Guess>& guesses) {
+    sort_by_value(guesses);
+    double all = 0;
+    for (const Guess& each : guesses) all += each.weight;
+    const double low = 0.25 * all, high = 0.75 * all;
+    double below = 0, sum = 0, inside = 0;
+    for (const Guess& each : guesses) {
+        const double part = std::min(below + each.weight, high) - std::max(below, low);
+        if (part > 0) sum += part * each.value, inside += part;
+        below += each.weight;
+    }
+    return inside > 0 ? sum / inside : guesses.back().value;
+}
+
+Experts::Experts(size_t fixed)
+    : ways_(2 + telling(fixed)), count_(ways_ * kManners + 1 + kRegressions) {
+    for (size_t way = 0; way < ways_; ++way) {
+        const bool per_fixed = way > 0 && way + 1 < ways_;
+        for (size_t manner = 0; manner < kManners; ++manner) {
+            by_time_.push_back(manner <= kForgetFast);
+            prior_.push_back(per_fixed ? 2 : way == 0 && manner == kNearest ? 4 : 1);
+            if (manner < kBegunMean)
+                wanted_.push_back(0);
+            else if (manner >= kKrigedClosely)
+                wanted_.push_back(kKriging);
+            else
+                wanted_.push_back(1u << kAnalogues[manner - kBegunMean].state);
+        }
+    }
+    by_time_.resize(count_, false);
+    prior_.resize(count_, 1);
+    wanted_.resize(count_, 0);
+}
+
+double Experts::cap(const Neighbours& near, const std::vector<double>& values) {
+    double largest = 0;
+    for (size_t z = 0; z < std::min(kCapped, near.in_time.size()); ++z)
+        largest = std::max(largest, values[near.in_time[z]]);
+    return kBeyond * largest * near.busier;
+}
+
+void Experts::ways(const Sightings& sightings, const Neighbours& near, const Place& place,
+                   const std::vector<double>& values, const std::vector<double>& line, size_t way,
+                   const uint8_t* asked, double* guesses) {
+    const bool per_fixed = way > 0 && way + 1 < ways_;
+    const size_t f = way - 1;
+    const double here = per_fixed ? place.count(kHere, f) : 0;
+    const auto carried = [&](size_t at) {
+        if (way == 0) return values[at];
+        if (per_fixed) {
+            const double there = sightings.count(at, f);
+            return there > 0 && here > 0 ? values[at] * (here / there) : values[at];
+        }
+        double value = values[at];
+        for (size_t each = 0; each < ways_ - 2; ++each)
+            value += Regressions::slope(line, each) *
+                     (place.count(kHere, each) - sightings.count(at, each));
+        return std::max(value, 0.0);
+    };
+    double along[kMostInTime];
+    const size_t count = near.in_time.size();
+    size_t reach = 0;  // how many of those in time are looked at
+    if (asked[kNearest]) reach = 1;
+    if (asked[kMedianInTime]) reach = kMedian;
+    if (asked[kForgetFast]) reach = 10;
+    for (size_t manner : {kBetween, kGaussMarkov, kForget, kForgetSlow})
+        if (asked[manner]) reach = kMostInTime;
+    for (size_t z = 0; z < std::min(reach, count); ++z) along[z] = carried(near.in_time[z]);
+    if (asked[kNearest]) guesses[kNearest] = along[0];
+    if (asked[kBetween])
+        guesses[kBetween] = between(sightings.rows, near.in_time, along, place.row);
+    if (asked[kGaussMarkov])
+        guesses[kGaussMarkov] = gauss_markov(sightings.rows, near.in_time, along, place.row);
+    for (size_t q = 0; q < 3; ++q) {
+        if (!asked[kForgetFast + q]) continue;
+        double weight = 1, sum = 0, all = 0;
+        for (size_t z = 0; z < count && weight >= 1e-3; ++z, weight *= kForgets[q]) {
+            // Rates are means of sums, so that rows with little work count little.
+            sum += weight * (per_fixed ? values[near.in_time[z]] : along[z]);
+            all += weight * (per_fixed ? sightings.count(near.in_time[z], f) : 1);
+        }
+        guesses[kForgetFast + q] = all > 0 ? sum / all * (per_fixed ? here : 1) : 0;
+    }
+    if (asked[kMedianInTime]) {
+        sorting_.clear();
+        for (size_t z = 0; z < std::min(kMedian, count); ++z) sorting_.push_back({along[z], 1});
+        guesses[kMedianInTime] = median(sorting_);
+    }
+    for (size_t manner = kBegunMean; manner < kKrigedClosely; ++manner) {
+        if (!asked[manner]) continue;
+        const Analogue& analogue = kAnalogues[manner - kBegunMean];
+        const auto& nearest = near.states[analogue.state];
+        const size_t most = std::min(analogue.most, nearest.size());
+        // The farthest one weighs half as much as one that is no distance away.
+        const double half = nearest[most - 1].distance + 1e-9;
+        double sum = 0, all = 0;
+        sorting_.clear();
+        for (size_t z = 0; z < most; ++z) {
+            const double weight = 1 / (half + nearest[z].distance), value = carried(nearest[z].at);
+            sum += weight * value;
+            all += weight;
+            sorting_.push_back({value, weight});
+        }
+        guesses[manner] = analogue.most == 2 ? sum / all : median(sorting_);
+    }
+    for (size_t q = 0; q < kNuggetCount; ++q) {
+        if (!asked[kKrigedClosely + q]) continue;
+        double sum = 0;
+        for (size_t z = 0; z < near.states[kAround].size(); ++z)
+            sum += near.kriging[q][z] * carried(near.states[kAround][z].at);
+        guesses[kKrigedClosely + q] = std::max(sum, 0.0);
+    }
+}
+
+void Experts::guess(const Sightings& sightings, const Neighbours& near, const Place& place,
+                    const std::vector<double>& values, const std::vector<double>& line,
+                    const std::vector<uint8_t>& asked, double* guesses) {
+    for (size_t way = 0; way < ways_; ++way) {
+        const uint8_t* own = asked.data() + way * kManners;
+        if (std::any_of(own, own + kManners, [](uint8_t each) { return each; }))
+            ways(sightings, near, place, values, line, way, own, guesses + way * kManners);
+    }
+    const size_t zero = ways_ * kManners;
+    guesses[zero] = 0;
+    for (size_t r = 0; r < kRegressions; ++r)
+        if (asked[zero + 1 + r]) guesses[zero + 1 + r] = Regressions::guess(r, line, place);
+    const double most = cap(near, values);
+    for (size_t j = 0; j < count_; ++j)
+        if (asked[j]) guesses[j] = std::min(guesses[j], most);
 }
 
 }  // namespace gnomon::estimate

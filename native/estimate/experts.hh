@@ -2,63 +2,60 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+#include <cstdint>
 #include <vector>
 
-#include "estimate/readings.hh"
+#include "estimate/neighbours.hh"
+#include "estimate/regression.hh"
+#include "estimate/sightings.hh"
 
 namespace gnomon::estimate {
 
-using Weighted = std::pair<double, double>;  // a value and its weight
+struct Guess {
+    double value;
+    double weight;
+};
 
-// The value below which half of the weight is.
-double weighted_median(std::vector<Weighted>& values);
+// What half of the weight is below, and half above: the mean of the middle half of the weight.
+double middle(std::vector<Guess>& guesses);
 
+// The guesses of one way to carry a reading to another row.
+enum Manner : size_t {
+    kNearest, kBetween, kGaussMarkov, kForgetFast, kForget, kForgetSlow, kMedianInTime,
+    kBegunMean, kBegunMedian, kAroundMean, kAroundMedian, kAroundMany, kWideMean, kWideMedian,
+    kRatioMean, kRatioMedian, kKrigedClosely, kKriged, kManners
+};
+
+// All experts, in an order that does not change: the manners of each way, then zero, then the
+// regressions. Ways are: as it is, per count of a fixed counter, along the line of a regression.
 class Experts {
   public:
-    explicit Experts(size_t fixed_count);
+    explicit Experts(size_t fixed);
 
-    // How many guesses there are of a row, and of the next row.
     size_t count() const { return count_; }
-    size_t ahead_count() const;
+    // Whether what an expert says grows old as readings do.
+    bool by_time(size_t expert) const { return by_time_[expert]; }
+    double prior(size_t expert) const { return prior_[expert]; }
+    // What has to be searched for these.
+    Wanted wanted(size_t expert) const { return wanted_[expert]; }
 
-    // Writes the guess of every expert; the first is the reading nearest in time. `spread` is that
-    // of the logarithm of each fixed counter. There must be a reading that is allowed.
-    void guess(const Readings& readings, const Allowed& allowed, const Place& place,
-               const std::vector<double>& spread, double* guesses);
+    // The guesses of some experts, in the order of their numbers; the others are left as they are.
+    void guess(const Sightings& sightings, const Neighbours& near, const Place& place,
+               const std::vector<double>& values, const std::vector<double>& line,
+               const std::vector<uint8_t>& asked, double* guesses);
 
-    // The same for a row of which only what came before is known.
-    void guess_ahead(const Readings& readings, const Allowed& allowed, const Place& place,
-                     const std::vector<double>& spread, double* guesses);
-
-    // The largest of the readings nearest in time to the row that was guessed last.
-    double largest(const Readings& readings, size_t most) const;
+    // No estimate is larger.
+    static double cap(const Neighbours& near, const std::vector<double>& values);
 
   private:
-    struct Near {
-        double distance;
-        size_t at;
-    };
+    void ways(const Sightings&, const Neighbours&, const Place&, const std::vector<double>& values,
+              const std::vector<double>& line, size_t way, const uint8_t* asked, double* guesses);
 
-    void find_near(const Readings&, const Allowed&, const Place&, const std::vector<double>& spread,
-                   bool ahead);
-    void keep_near(size_t first, size_t most, std::vector<Near>& near) const;
-    void order_by_time(const Readings&, const Allowed&, int64_t row);
-    double carried(const Readings&, size_t at, const Place&, size_t way) const;
-    double forgetting_mean(const Readings&, const Place&, size_t way, double forget) const;
-    double interpolated(const Readings&, const Place&, size_t way) const;
-    double gauss_markov(const Readings&, const Place&, size_t way) const;
-    double typical(const Readings&, const Place&, const std::vector<Near>&, size_t most, size_t way,
-                   bool median);
-
-    size_t fixed_count_;
-    size_t ways_;  // to carry a count to another row: as it is, or per count of a fixed counter
-    size_t count_;
-    std::vector<double> late_;             // what readings are fined for distance in time
-    std::vector<double> part_, first_, distance_;  // of each reading that is allowed
-    std::vector<std::vector<Near>> near_;  // for each notion of state, the nearest
-    std::vector<size_t> in_time_;          // the nearest in time, nearest first
-    std::vector<Weighted> sorting_;
+    size_t ways_, count_;
+    std::vector<bool> by_time_;
+    std::vector<double> prior_;
+    std::vector<Wanted> wanted_;
+    std::vector<Guess> sorting_;
 };
 
 }  // namespace gnomon::estimate

@@ -9,11 +9,38 @@
 
 namespace gnomon::estimate {
 
+// The error that is exceeded, upwards or downwards, in half of the misses. With too few errors to
+// have a quantile that far out, their largest is doubled.
+inline double quantile(const std::vector<double>& sorted, double level, bool downwards) {
+    const size_t count = sorted.size();
+    if (count == 0) return 1;
+    const double rank = std::ceil((1 - level / 2) * static_cast<double>(count + 1));
+    const auto at = [&](size_t i) { return downwards ? -sorted[count - 1 - i] : sorted[i]; };
+    if (rank > static_cast<double>(count)) return 2 * std::max(at(count - 1), 0.0);
+    return std::max(at(static_cast<size_t>(rank) - 1), 0.0);
+}
+
+constexpr double kMiss = 0.1;  // how often the truth may be outside
+
+// How far errors reach, and how large they are: signed, in units of what was thought to be their
+// size.
+struct Reach {
+    double low, high, deviation;
+
+    static Reach of(const std::vector<double>& sorted, double level = kMiss) {
+        double squares = 0;
+        for (double each : sorted) squares += each * each;
+        const double count = static_cast<double>(sorted.size());
+        return {-quantile(sorted, level, true), quantile(sorted, level, false),
+                sorted.empty() ? 1 : std::sqrt(squares / count)};
+    }
+};
+
 class Interval {
   public:
-    // Errors are signed and in units of what was thought to be their size.
     void learn(double error) {
-        const bool missed = !recent_.empty() && (error < low() || error > high());
+        const bool missed = !sorted_.empty() && (error < -quantile(sorted_, level_, true) ||
+                                                 error > quantile(sorted_, level_, false));
         level_ = std::clamp(level_ + kStep * (kMiss - missed), 0.005, 0.5);
         recent_.push_back(error);
         sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), error), error);
@@ -23,30 +50,9 @@ class Interval {
         }
     }
 
-    double low() const { return -quantile(true); }
-    double high() const { return quantile(false); }
-
-    // The mean square of past errors, which needs no quantile.
-    double deviation() const {
-        if (sorted_.empty()) return 1;
-        double sum = 0;
-        for (double each : sorted_) sum += each * each;
-        return std::sqrt(sum / sorted_.size());
-    }
+    Reach reach() const { return Reach::of(sorted_, level_); }
 
   private:
-    // The error that is exceeded, upwards or downwards, in half of the misses. With too few errors
-    // to have a quantile that far out, their largest is doubled.
-    double quantile(bool downwards) const {
-        const size_t count = sorted_.size();
-        if (count == 0) return 1;
-        const double rank = std::ceil((1 - level_ / 2) * (count + 1));
-        const auto at = [&](size_t i) { return downwards ? -sorted_[count - 1 - i] : sorted_[i]; };
-        if (rank > count) return 2 * std::max(at(count - 1), 0.0);
-        return std::max(at(static_cast<size_t>(rank) - 1), 0.0);
-    }
-
-    static constexpr double kMiss = 0.1;
     static constexpr double kStep = 0.01;
     static constexpr size_t kMemory = 200;
 

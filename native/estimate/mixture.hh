@@ -1,4 +1,4 @@
-// Many experts a counter, weighted by how well they guessed readings that were hidden from them.
+// Many experts for each event, weighted by how well they guessed readings that were hidden from them.
 #pragma once
 
 #include <algorithm>
@@ -6,31 +6,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
+#include "estimate/ahead.hh"
 #include "estimate/experts.hh"
 #include "estimate/interval.hh"
 #include "estimate/losses.hh"
-#include "estimate/readings.hh"
+#include "estimate/neighbours.hh"
+#include "estimate/rows.hh"
+#include "estimate/sightings.hh"
 
 namespace gnomon::estimate {
 
-inline bool is_count(double value) { return std::isfinite(value) && value >= 0; }
-
 struct Options {
-    size_t memory = 400;         // readings of an event that are searched
-    size_t calibrated = 2500;    // rows of a calibration that are searched as well
-    double faded = 0.3;          // what losses in a calibration count for in the run after it
-    double discount = 0.98;      // of an expert's loss, from one reading to the next
-    double sharpness = 10;       // how fast weights fall with loss
-    double enough = 10;          // tests after which weights are as sharp as that
-    double surprising = 1.5;     // an error in units of the largest so far that begins to surprise
-    double unheard_of = 2.5;     // and that for which the reading is taken instead
-    size_t cap = 40;             // no estimate is larger than so many readings nearest in time
+    size_t memory = 400;       // readings of an event that are searched
+    size_t calibrated = 2500;  // rows of a calibration that are searched as well
+    double faded = 0.3;        // what losses in a calibration count for in the run after it
+    double discount = 0.98;    // of an expert's loss, from one reading to the next
+    double sharpness = 8;      // how fast weights fall with loss
+    double enough = 10;        // tests after which weights are as sharp as that
+    double age = 0.4;          // how fast what goes by time grows old with the distance of rows
+    double surprising = 5;     // an error in units of the largest so far that begins to surprise
+    double unheard_of = 15;    // and that for which the reading is taken instead
+    double similar = 6;        // how far rows may be from a reading that surprised
 
     // How surprising an error is, from 0, as large as others, to 1, unheard of.
     double surprise(double error, double largest) const {
-        if (largest <= 0) return error > 0;
+        if (largest <= 0) return 0;
         return std::clamp((error / largest - surprising) / (unheard_of - surprising), 0.0, 1.0);
     }
 };
@@ -38,10 +41,22 @@ struct Options {
 // Readings beside one that may tell of the same change.
 constexpr size_t kBeside = 2;
 
+// How a reading differed from what was foreseen of it, and how much that surprised: from 0, as
+// others, to 1, unlike anything before.
+struct Surprise {
+    double error = 0;
+    double share = 0;
+};
+
 struct Estimate {
     double value;
-    double size;  // of its error, as far as experts disagree and have been wrong
-    double foreseen = value;  // before linear scaling has its say
+    double size;      // of its error, as far as experts disagree and have been wrong
+    double foreseen;  // before a reading that surprised has its say
+
+    // Lean towards the reading of the same rotation as far as it surprised.
+    void lean(const Sightings& sightings, const Allowed& allowed,
+              const std::vector<double>& values, const std::vector<Surprise>& surprises,
+              const Place& place, const std::vector<float>& spread, double similar);
 };
 
 // Where estimates go: arrays of rows x events.
@@ -56,51 +71,30 @@ struct Output {
         deviation[at] = 0;
     }
     void never_read(size_t at) const { mean[at] = low[at] = high[at] = deviation[at] = kUnknown; }
-    void estimated(size_t at, const Estimate& estimate, const Interval& interval,
-                   double growth = 1) const {
-        const double size = estimate.size * growth;
+    void estimated(size_t at, const Estimate& estimate, const Reach& reach) const {
         const auto [least, most] = std::minmax(estimate.value, estimate.foreseen);
         mean[at] = estimate.value;
-        low[at] = std::max(0.0, least + interval.low() * size);
-        high[at] = most + interval.high() * size;
-        deviation[at] = interval.deviation() * size;
+        low[at] = std::max(0.0, least + reach.low * estimate.size);
+        high[at] = most + reach.high * estimate.size;
+        deviation[at] = reach.deviation * estimate.size;
     }
-};
-
-// The rows so far: what the fixed counters said, and how much their logarithms usually vary.
-class Rows {
-  public:
-    explicit Rows(size_t fixed) : mean_(fixed, 0.0), spread_(fixed, 0.0), seen_(fixed, 0) {}
-
-    // The next row; its context after it comes with the row after it.
-    Place add(const double* fixed, bool ends_rotation);
-    Place next() const;  // the row to come
-    std::vector<double> spread() const;
-    size_t fixed() const { return mean_.size(); }
-
-  private:
-    std::vector<double> mean_, spread_;
-    std::vector<int64_t> seen_;
-    std::vector<double> last_;  // kContext x fixed counters of the newest row
-    int64_t row_ = 0, rotation_ = 0;
-    int64_t begun_ = 0, rotation_rows_ = 0;  // where this rotation began; rows of the one before
 };
 
 // The readings of one event and what was learnt from hiding them.
 class Track {
   public:
-    Track(size_t fixed, size_t experts, size_t ahead_experts)
-        : readings(fixed), losses(experts), ahead_losses(ahead_experts) {}
+    Track(size_t fixed, size_t experts) : losses(experts), regressions(fixed) {}
 
-    double surprise(double error, const Options& options) const;
+    Surprise surprise(double error, const Options& options) const;
     void remember(double error, double surprise);
     double usual_error() const;
 
-    Readings readings;
-    Losses losses, ahead_losses;
-    Rivals rivals;
-    Interval interval, ahead_interval;
-    bool untested = false;  // the newest reading waits for the row after it
+    std::vector<double> values;  // in step with the sightings of its group
+    std::vector<Surprise> surprises;
+    Losses losses;
+    Regressions regressions;  // without the newest reading until that was tested
+    Interval interval;
+    Foresight foresight;
 
   private:
     struct Error {
@@ -110,35 +104,42 @@ class Track {
     std::deque<Error> errors_;  // newest last
 };
 
-// Experts and the way to make one estimate of their guesses.
+// Events that have always been read together, and when.
+struct Group {
+    Sightings sightings;
+    std::vector<size_t> events;
+    bool untested = false;  // the newest reading waits for the row after it
+};
+
+// The experts at work on one row, and what their guesses add up to.
 class Panel {
   public:
-    Panel(size_t fixed, const Options& options) : options(options), experts(fixed),
-        guesses(experts.count()), ahead_guesses(experts.ahead_count()) {}
+    Panel(size_t fixed, const Options& options)
+        : options(options), experts(fixed), weights(experts.count()), guesses(experts.count()),
+          asked(experts.count()), all(experts.count(), 1) {}
 
-    Estimate estimate(const Readings& readings, const Allowed& allowed, const Place& place,
-                      const std::vector<double>& spread, double usual_error);
-    Estimate ahead(const Readings& readings, const Allowed& allowed, const Place& place,
-                   const std::vector<double>& spread);
-    // What each expert lost at the last estimate, given the truth.
-    const std::vector<double>& losses(double truth);
-    const std::vector<double>& ahead_losses(double truth);
+    // Weights for an event, and what has to be searched to have the guesses that count.
+    Wanted weigh(const Losses& losses, double age);
+    Estimate estimate(double usual_error);
 
     const Options options;
     Experts experts;
-    std::vector<double> guesses, ahead_guesses, weights;
+    Neighbours near;
+    std::vector<double> weights, guesses, line;
+    std::vector<uint8_t> asked;  // experts with a weight
+    const std::vector<uint8_t> all;
 
   private:
-    std::vector<double> lost_;
-    std::vector<Weighted> sorting_;
+    std::vector<Guess> sorting_;
 };
 
 class Mixture {
   public:
     Mixture(size_t events, size_t fixed, const Options& options);
 
-    // Rows in which all events were read, before the first that is pushed.
-    void calibrate(size_t rows, const double* fixed, const double* counts);
+    // Rows in which all events were read, before the first that is pushed; in the run they will
+    // be read every so many rows.
+    void calibrate(size_t rows, const double* fixed, const double* counts, size_t turns);
 
     // The next row; NaN where an event was not read. What is no count is taken as not read.
     void push(const double* fixed, const double* counts, bool ends_rotation);
@@ -155,14 +156,21 @@ class Mixture {
     const std::vector<int64_t>& refused() const { return refused_; }
 
   private:
-    void test(Track& track);
-    Allowed newest(const Readings& readings, size_t but) const;
+    void take(const Place& place, const double* counts);
+    void split(const std::vector<double>& read);
+    void test(Group& group);
+    void learn(Track& track, double truth, const Estimate& estimate);
+    void settle(Group& group);
+    void test_ahead(const Group& group, const std::vector<float>& spread, const double* counts);
+    Allowed newest(const Sightings& sightings, size_t but) const;
     size_t searched() const { return options_.memory + calibrated_; }
 
     Options options_;
     Panel panel_;
+    Searcher searcher_;
     Rows rows_;
     std::vector<Track> tracks_;
+    std::vector<Group> groups_;
     std::deque<Place> places_;
     std::deque<std::vector<double>> counts_;
     std::vector<int64_t> refused_;

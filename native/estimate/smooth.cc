@@ -1,161 +1,199 @@
 // Estimates of a run that is over: every reading is hidden once, and errors on both sides count.
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <utility>
-
 #include "estimate/mixture.hh"
 
 namespace gnomon::estimate {
 
 namespace {
 
-// The losses of the experts around each reading, with its own and without.
+// What experts said of each reading when it was hidden, and what they lost around it.
 class TwoSided {
   public:
-    TwoSided(std::vector<std::vector<double>> tests, double discount, size_t experts)
-        : tests_(std::move(tests)) {
-        const size_t count = tests_.size();
-        before_.assign(count, Losses(experts));
-        after_ = before_;
-        for (size_t i = 1; i < count; ++i) {
-            before_[i] = before_[i - 1];
-            before_[i].add(tests_[i - 1], discount);
-        }
-        for (size_t i = count > 0 ? count - 1 : 0; i-- > 0;) {
-            after_[i] = after_[i + 1];
-            after_[i].add(tests_[i + 1], discount);
-        }
+    TwoSided(size_t experts, double discount) : experts_(experts), discount_(discount), before_(experts) {}
+
+    void add(const std::vector<double>& guesses, double truth) {
+        guesses_.insert(guesses_.end(), guesses.begin(), guesses.end());
+        truths_.push_back(truth);
     }
+    size_t size() const { return truths_.size(); }
+    const double* guesses(size_t i) const { return guesses_.data() + i * experts_; }
 
-    size_t size() const { return tests_.size(); }
-
-    Losses at(size_t i, bool with_own) const {
-        Losses losses = before_[i];
-        for (size_t j = 0; j < losses.sums.size(); ++j) {
+    // Losses of what comes after each reading; then readings are asked for one after the other.
+    void look_back() {
+        after_.assign(size(), Losses(experts_));
+        for (size_t i = size(); i-- > 1;) {
+            after_[i - 1] = after_[i];
+            after_[i - 1].add(guesses(i), truths_[i], discount_);
+        }
+        begin();
+    }
+    void begin() {
+        at_ = 0;
+        before_ = Losses(experts_);
+    }
+    // Of a reading that is not before the one asked for last.
+    Losses at(size_t i, bool with_own) {
+        for (; at_ < i; ++at_) before_.add(guesses(at_), truths_[at_], discount_);
+        Losses losses = before_;
+        for (size_t j = 0; j < experts_; ++j) {
             losses.sums[j] += after_[i].sums[j];
-            if (with_own) losses.sums[j] += tests_[i][j];
+            if (with_own) losses.sums[j] += std::abs(guesses(i)[j] - truths_[i]);
         }
         losses.tests += after_[i].tests + with_own;
         return losses;
     }
 
   private:
-    std::vector<std::vector<double>> tests_;
-    std::vector<Losses> before_, after_;
+    size_t experts_;
+    double discount_;
+    std::vector<double> guesses_, truths_;
+    std::vector<Losses> after_;
+    Losses before_;
+    size_t at_ = 0;
+};
+
+// Regressions around each reading, with its own and without.
+class Lines {
+  public:
+    Lines(const Sightings& sightings, const std::vector<double>& values)
+        : sightings_(sightings), values_(values), before_(sightings.fixed) {
+        after_.assign(values.size() + 1, Regressions(sightings.fixed));
+        for (size_t i = values.size(); i-- > 0;) {
+            after_[i] = after_[i + 1];
+            after_[i].add(sightings.place(i), values[i]);
+        }
+        begin();
+    }
+    void begin() {
+        at_ = 0;
+        before_ = Regressions(sightings_.fixed);
+    }
+    void at(size_t i, bool with_own, std::vector<double>& line) {
+        for (; at_ < i; ++at_) before_.add(sightings_.place(at_), values_[at_]);
+        Regressions both = before_, rest = after_[i + 1];
+        if (with_own)
+            both.add(sightings_.place(i), values_[i]);
+        else
+            both.fade();
+        rest.fade();
+        both.join(rest);
+        both.fit(line);
+    }
+
+  private:
+    const Sightings& sightings_;
+    const std::vector<double>& values_;
+    Regressions before_;
+    std::vector<Regressions> after_;
+    size_t at_ = 0;
 };
 
 // One event of a run that is over.
 class Smoother {
   public:
-    Smoother(Panel& panel, const std::vector<double>& spread, size_t fixed)
-        : panel_(panel), options_(panel.options), spread_(spread),
-          track_(fixed, panel.experts.count(), panel.experts.ahead_count()) {}
+    Smoother(Panel& panel, const Rows& rows, const std::vector<float>& spread, size_t fixed)
+        : panel_(panel), options_(panel.options), rows_(rows), spread_(spread), sightings_(fixed),
+          losses_(panel.experts.count(), panel.options.discount) {}
 
-    void read(const Place& place, double count) { track_.readings.add(place, count); }
+    void read(const Place& place, double count) {
+        sightings_.add(place);
+        values_.push_back(count);
+    }
 
     void learn() {
-        const size_t count = readings().size();
-        std::vector<std::vector<double>> tests;
-        Losses(panel_.experts.count()).weigh(options_.sharpness, options_.enough, panel_.weights);
+        const size_t count = values_.size();
+        lines_ = std::make_unique<Lines>(sightings_, values_);
         for (size_t i = 0; i < count && count > 1; ++i) {
-            hidden(i);
-            tests.push_back(panel_.losses(readings().values[i]));
+            Allowed allowed = around(sightings_.rows[i]);
+            allowed.hidden = i;
+            allowed.shown = i + 1;
+            const Place place = sightings_.place(i);
+            lines_->at(i, false, panel_.line);
+            panel_.near.find(sightings_, allowed, place, spread_, kAllWanted);
+            panel_.experts.guess(sightings_, panel_.near, place, values_, panel_.line, panel_.all,
+                                 panel_.guesses.data());
+            losses_.add(panel_.guesses, values_[i]);
         }
-        losses_.emplace(std::move(tests), options_.discount, panel_.experts.count());
-        std::vector<Estimate> estimates;
-        for (size_t i = 0; i < losses_->size(); ++i) {
-            weigh(losses_->at(i, false));
-            estimates.push_back(hidden(i));
-            errors_.push_back(readings().values[i] - estimates[i].value);
-            track_.remember(errors_[i], 0);
+        losses_.look_back();
+        std::vector<double> sizes;
+        for (size_t i = 0; i < losses_.size(); ++i) {
+            panel_.weigh(losses_.at(i, false), 1);
+            std::copy_n(losses_.guesses(i), panel_.guesses.size(), panel_.guesses.begin());
+            const Estimate estimate = panel_.estimate(0);
+            errors_.push_back(values_[i] - estimate.value);
+            sizes.push_back(estimate.size);
+            usual_ += std::abs(errors_[i]) / static_cast<double>(losses_.size());
         }
-        usual_ = track_.usual_error();
+        if (count == 1) usual_ = std::max(values_[0], 1.0);
+        std::vector<double> relative;
         for (size_t i = 0; i < errors_.size(); ++i) {
-            const double size = estimates[i].size + usual_;
-            if (size > 0) track_.interval.learn(errors_[i] / size);
-            readings().surprises[i] = surprise(i);
+            if (sizes[i] + usual_ > 0) relative.push_back(errors_[i] / (sizes[i] + usual_));
+            surprises_.push_back({errors_[i], surprise(i)});
         }
-        compare_with_scaling();
+        std::sort(relative.begin(), relative.end());
+        reach_ = Reach::of(relative);
+        losses_.begin();
+        lines_->begin();
     }
 
     // A row, later than that of the call before.
     void write(const Place& place, size_t at, const Output& output) {
-        const auto& rows = readings().rows;
+        const auto& rows = sightings_.rows;
         if (rows.empty()) return output.never_read(at);
         const auto away = [&](size_t i) { return std::abs(rows[i] - place.row); };
         while (nearest_ + 1 < rows.size() && away(nearest_ + 1) <= away(nearest_)) ++nearest_;
-        if (away(nearest_) == 0) return output.read(at, readings().values[nearest_]);
-        if (weighed_at_ != nearest_)
-            weigh(losses_->size() ? losses_->at(nearest_, true) : Losses(panel_.experts.count()));
-        weighed_at_ = nearest_;
-        output.estimated(at, panel_.estimate(readings(), around(place.row), place, spread_, usual_),
-                         track_.interval);
+        if (away(nearest_) == 0) return output.read(at, values_[nearest_]);
+        if (learnt_at_ != nearest_) {
+            if (losses_.size()) around_ = losses_.at(nearest_, true);
+            lines_->at(nearest_, true, line_);
+            learnt_at_ = nearest_;
+        }
+        const double age =
+            std::pow(rows_.apart(away(nearest_), sightings_.gap()), options_.age);
+        const Wanted wanted = panel_.weigh(around_, age);
+        const Allowed allowed = around(place.row);
+        panel_.near.find(sightings_, allowed, place, spread_, wanted);
+        panel_.experts.guess(sightings_, panel_.near, place, values_, line_, panel_.asked,
+                             panel_.guesses.data());
+        Estimate estimate = panel_.estimate(usual_);
+        if (!surprises_.empty())
+            estimate.lean(sightings_, allowed, values_, surprises_, place, spread_,
+                          options_.similar);
+        output.estimated(at, estimate, reach_);
     }
 
   private:
-    Readings& readings() { return track_.readings; }
-
-    void weigh(const Losses& losses) {
-        losses.weigh(options_.sharpness, options_.enough, panel_.weights);
-    }
-
     Allowed around(int64_t row) {
-        const auto& rows = readings().rows;
+        const auto& rows = sightings_.rows;
         const size_t at = std::lower_bound(rows.begin(), rows.end(), row) - rows.begin();
         const size_t half = options_.memory / 2;
         return {at > half ? at - half : 0, std::min(rows.size(), at + half + 1)};
-    }
-
-    // What is estimated of a reading when it is hidden.
-    Estimate hidden(size_t i) {
-        Allowed allowed = around(readings().rows[i]);
-        allowed.hidden = i;
-        allowed.shown = i + 1;
-        return panel_.estimate(readings(), allowed, readings().place(i), spread_, 0);
     }
 
     // Compared with errors of other times: readings just beside it may be of the same event.
     double surprise(size_t i) const {
         double most = 0;
         const size_t first = i > kCompared ? i - kCompared : 0;
-        for (size_t k = first; k < std::min(errors_.size(), i + kCompared); ++k)
+        for (size_t k = first; k < std::min(errors_.size(), i + kCompared + 1); ++k)
             if (k + kBeside < i || k > i + kBeside) most = std::max(most, std::abs(errors_[k]));
         return options_.surprise(std::abs(errors_[i]), most);
-    }
-
-    // With all readings at hand, the model needs no credit.
-    void compare_with_scaling() {
-        const auto& values = readings().values;
-        std::vector<Rivals> rivals(errors_.size());
-        const auto add = [&](Rivals& to, size_t i) {
-            to.add(std::abs(errors_[i]), i > 0 ? std::abs(values[i] - values[i - 1]) : 0);
-        };
-        Rivals before{.credit = 0}, after{.credit = 0};
-        for (size_t i = 0; i < rivals.size(); ++i) {
-            add(before, i);
-            rivals[i] = before;
-        }
-        for (size_t i = rivals.size(); i-- > 0;) {
-            Rivals later = after;
-            later.fade(Rivals::kDiscount);
-            rivals[i].join(later);
-            readings().shares[i] = rivals[i].share();
-            add(after, i);
-        }
     }
 
     static constexpr size_t kCompared = 100;
 
     Panel& panel_;
     const Options& options_;
-    const std::vector<double>& spread_;
-    Track track_;
-    std::optional<TwoSided> losses_;
-    std::vector<double> errors_;
+    const Rows& rows_;
+    const std::vector<float>& spread_;
+    Sightings sightings_;
+    std::vector<double> values_, errors_, line_;
+    std::vector<Surprise> surprises_;
+    TwoSided losses_;
+    Losses around_{panel_.experts.count()};
+    std::unique_ptr<Lines> lines_;
+    Reach reach_{-1, 1, 1};
     double usual_ = 0;
     size_t nearest_ = 0;
-    size_t weighed_at_ = SIZE_MAX;
+    size_t learnt_at_ = SIZE_MAX;
 };
 
 }  // namespace
@@ -167,15 +205,13 @@ void smooth(size_t rows, size_t events, size_t fixed_count, const double* fixed,
     std::vector<Place> places;
     for (size_t row = 0; row < rows; ++row) {
         places.push_back(all.add(fixed + row * fixed_count, ends_rotation[row]));
-        const double* here = places.back().logs.data() + kHere * fixed_count;
-        if (row > 0)
-            std::copy(here, here + fixed_count,
-                      places[row - 1].logs.begin() + kAfter * fixed_count);
+        for (size_t back = 1; back <= std::min<size_t>(2, row); ++back)
+            places[row - back].learn(kHere + back, places[row]);
     }
-    const std::vector<double> spread = all.spread();
+    const std::vector<float> spread = all.spread();
     Panel panel(fixed_count, options);
     for (size_t e = 0; e < events; ++e) {
-        Smoother smoother(panel, spread, fixed_count);
+        Smoother smoother(panel, all, spread, fixed_count);
         for (size_t row = 0; row < rows; ++row) {
             const double count = counts[row * events + e];
             if (is_count(count)) smoother.read(places[row], count);

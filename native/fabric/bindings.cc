@@ -48,6 +48,7 @@ Setup setup_of(const nb::dict& given) {
     setup.service = taken<Time>(given, "service");
     setup.blink = taken<Time>(given, "blink");
     setup.sync_period = taken<Time>(given, "sync_period");
+    setup.symbol_ns = taken<double>(given, "symbol_ns");
     setup.records = taken<bool>(given, "records");
     setup.blink_records = taken<bool>(given, "blink_records");
     setup.seed = taken<uint64_t>(given, "seed");
@@ -64,6 +65,7 @@ Setup setup_of(const nb::dict& given) {
         setup.blink > longest || setup.sync_period < 0 ||
         (setup.sync_period && setup.sync_period <= sync_symbols))
         complain("out of range");
+    if (!(setup.symbol_ns >= 0.001 && setup.symbol_ns <= 1e9)) complain("out of range");
     return setup;
 }
 
@@ -221,6 +223,7 @@ nb::dict take(Fabric& fabric) {
     named["tx"] = array_of(std::move(columns.transaction));
     named["addr"] = array_of(std::move(columns.address));
     named["dt"] = array_of(std::move(columns.age));
+    named["idles"] = array_of(std::move(columns.idles));
     return named;
 }
 

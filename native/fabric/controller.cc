@@ -18,7 +18,8 @@ void Fabric::emit(uint32_t me, Time time, const Event& event, bool own, bool ret
     self.counts.idles += gap;
     self.counts.single_idles += gap == 1;
     if (!setup_.records) return;
-    Row row{time, 0, 0, static_cast<uint16_t>(me), 0, 0, type_sync, event.status, 0};
+    Row row{time, 0, 0, static_cast<uint32_t>(std::min<uint64_t>(gap, UINT32_MAX)),
+            static_cast<uint16_t>(me), 0, 0, type_sync, 0, 0};
     if (event.kind == Kind::sync) {
         row.source = static_cast<uint16_t>(self.node);
         row.target = static_cast<uint16_t>(controllers_[self.next].node);
@@ -27,14 +28,17 @@ void Fabric::emit(uint32_t me, Time time, const Event& event, bool own, bool ret
         const Packet& packet = packets_[event.packet];
         const bool echo = event.kind == Kind::echo;
         row.address = packet.address;
-        row.age = static_cast<uint32_t>(std::min<Time>(time - packet.born, UINT32_MAX));
+        row.age = static_cast<uint32_t>(std::min<Time>(time - packet.begun, UINT32_MAX));
         row.source = packet.source;
         row.target = packet.target;
         row.transaction = packet.transaction;
         row.type = !echo                              ? packet.type
                    : packet.group() == response ? type_response_echo
                                                       : type_request_echo;
-        row.flags = static_cast<uint8_t>(event.status | (own ? flag_own : 0) |
+        const bool busy = echo && event.status != done;
+        row.flags = static_cast<uint8_t>((busy ? flag_busy : 0) |
+                                         (event.status != done ? event.status * flag_label : 0) |
+                                         (own ? flag_own : 0) |
                                          (retried ? flag_retry : 0));
     }
     recorder_.add(now_, row);

@@ -26,8 +26,8 @@ size_t latency_bucket(uint64_t symbols) {
 
 Fabric::Fabric(Setup setup, Topology topology, Load load)
     : setup_(setup), topology_(std::move(topology)), load_(std::move(load)),
-      controllers_(topology_.node.size()), latencies_(latency_buckets) {
-    recorder_.prepare(setup_.delay);
+      controllers_(topology_.node.size()), latencies_(latency_buckets),
+      recorder_(setup_.delay, setup_.symbol_ns) {
     nodes_.reserve(topology_.nodes);
     for (uint32_t node = 0; node < topology_.nodes; ++node)
         nodes_.push_back(Node{Source(node, load_.hosts, topology_.nodes, setup_.seed), {}, {}, {}, {}, {}});
@@ -64,7 +64,9 @@ void Fabric::run(Time until, size_t most_rows) {
         begin_window(stop);
         for (uint32_t i = 0; i < controllers_.size(); ++i) {
             Controller& self = controllers_[i];
-            if (self.busy || self.has_echo || !self.in.empty() || self.next_sync < stop ||
+            const bool comes = !self.in.empty() && self.in.front().time < stop;
+            const bool ends = self.busy && self.end < stop;
+            if (comes || ends || self.has_echo || self.next_sync < stop ||
                 !self.lanes[request].fresh.empty() || !self.lanes[response].fresh.empty() ||
                 !self.lanes[request].retries.empty() || !self.lanes[response].retries.empty())
                 run_controller(i, stop);
@@ -254,7 +256,8 @@ void Fabric::leave(uint32_t me, uint32_t number, Time time) {
 
 void Fabric::record_blink(uint32_t me, const Packet& packet, Time time, uint8_t flags) {
     recorder_.later({time, packet.address,
-                     static_cast<uint32_t>(std::min<Time>(std::max<Time>(time - packet.born, 0), UINT32_MAX)),
+                     static_cast<uint32_t>(std::min<Time>(std::max<Time>(time - packet.begun, 0), UINT32_MAX)),
+                     0,
                      static_cast<uint16_t>(me), packet.source, packet.target,
                      static_cast<uint8_t>(packet.type <= 8 ? packet.type + blink_types
                                                            : packet.type + blink_types - 1),

@@ -25,6 +25,7 @@ struct Setup {
     Time service = 0;           // from an input buffer onto the Blink
     Time blink = 8;             // over the Blink, at least `delay`
     Time sync_period = 0;       // 0: no sync packets
+    double symbol_ns = 3;
     bool records = false, blink_records = false;
     uint64_t seed = 1;
     std::array<uint32_t, categories> outstanding{};  // of a node, by category; 0: any number

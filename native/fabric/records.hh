@@ -10,13 +10,16 @@
 
 namespace gnomon::fabric {
 
-// What a record says beside its columns: two bits of the phase, then these.
-enum Flag : uint8_t { flag_retry = 4, flag_own = 8, flag_to_ring = 16, flag_last = 32 };
+// What a record says beside its columns: an echo that its packet must be sent again, the label of
+// a retry (two bits from `flag_label`), and the three that follow.
+enum Flag : uint8_t {
+    flag_busy = 1, flag_label = 2, flag_retry = 8, flag_own = 16, flag_to_ring = 32
+};
 
 struct Row {
     Time time;
     uint64_t address;
-    uint32_t age;
+    uint32_t age, idles;
     uint16_t controller, source, target;
     uint8_t type, flags, transaction;
 };
@@ -24,14 +27,17 @@ struct Row {
 struct Columns {
     std::vector<int64_t> time;
     std::vector<uint64_t> address;
-    std::vector<uint32_t> age;
+    std::vector<uint32_t> age, idles;
     std::vector<uint16_t> controller, source, target;
     std::vector<uint8_t> type, flags, transaction;
 
-    void add(const Row& row) {
-        time.push_back(row.time);
+    // Times are in ns, rounded.
+    void add(const Row& row, double symbol_ns) {
+        time.push_back(static_cast<int64_t>(static_cast<double>(row.time) * symbol_ns + 0.5));
         address.push_back(row.address);
-        age.push_back(row.age);
+        age.push_back(
+            static_cast<uint32_t>(std::min(row.age * symbol_ns + 0.5, double{UINT32_MAX})));
+        idles.push_back(row.idles);
         controller.push_back(row.controller);
         source.push_back(row.source);
         target.push_back(row.target);
@@ -46,7 +52,8 @@ struct Columns {
 // controllers: each row waits in the bucket of its time until the window is over.
 class Recorder {
   public:
-    void prepare(Time delay) { buckets_.resize(static_cast<size_t>(delay) + 1); }
+    Recorder(Time delay, double symbol_ns)
+        : buckets_(static_cast<size_t>(delay) + 1), symbol_ns_(symbol_ns) {}
 
     void add(Time window, const Row& row) {
         buckets_[static_cast<size_t>(row.time - window)].push_back(row);
@@ -64,7 +71,7 @@ class Recorder {
                 mixed_ = true;
             }
             if (mixed_ || at == 0) sort(bucket);
-            for (const Row& row : bucket) columns_.add(row);
+            for (const Row& row : bucket) columns_.add(row, symbol_ns_);
             bucket.clear();
             mixed_ = false;
         }
@@ -96,6 +103,7 @@ class Recorder {
     std::vector<std::vector<Row>> buckets_;
     std::priority_queue<Row, std::vector<Row>, Later> later_;
     Columns columns_;
+    double symbol_ns_;
     bool mixed_ = false;
 };
 

@@ -11,7 +11,6 @@ namespace gnomon::frames {
 namespace {
 
 constexpr size_t page = 4096;
-constexpr size_t usual_copy = 16384, largest_copy = 65536;
 
 // 0, or errno. The file is small, and made anew at each read.
 int read_line(const std::string& path, std::string& line) {
@@ -25,7 +24,8 @@ int read_line(const std::string& path, std::string& line) {
     return error;
 }
 
-// Page by page, so that it ends where the stack does.
+}  // namespace
+
 size_t copy_stack(int pid, uint64_t start, size_t size, std::vector<uint8_t>& to) {
     to.resize(size);
     std::vector<RemotePart> parts;
@@ -37,8 +37,6 @@ size_t copy_stack(int pid, uint64_t start, size_t size, std::vector<uint8_t>& to
     to.resize(RemoteMemory(pid).read_parts(parts));
     return to.size();
 }
-
-}  // namespace
 
 bool RemoteMemory::read(uint64_t address, void* to, size_t size) const {
     iovec local{to, size};

@@ -52,6 +52,10 @@ struct WaitStack {
 };
 WaitRead read_wait(const Space& space, int tid, WaitStack& wait);
 
+// Copies a stack from its pointer on, page by page, so that it ends where the stack does.
+size_t copy_stack(int pid, uint64_t start, size_t size, std::vector<uint8_t>& to);
+constexpr size_t usual_copy = 16384, largest_copy = 65536;
+
 // A line of /proc/PID/task/TID/syscall; false when it does not tell of a waiting thread.
 bool parse_syscall(const std::string& line, WaitStack& wait);
 

@@ -70,6 +70,8 @@ class Space {
     void map(const MapRequest& request);
     void map_object(const MapRequest& request, uint32_t object);
     void clear() { mappings_.clear(); }
+    // As a process has them that was forked from another one.
+    void take(const Space& parent) { mappings_ = parent.mappings_; }
     const std::vector<Mapping>& mappings() const { return mappings_; }
 
     const Mapping* find(uint64_t address) const {

@@ -30,12 +30,12 @@ void bind_program(nb::module_& m) {
             "__init__",
             [](Child* self, const std::vector<nb::bytes>& argv,
                const std::vector<nb::bytes>& environment, const nb::bytes& directory,
-               int stdout_fd, bool same_addresses) {
+               int stdout_fd, int stderr_fd, bool same_addresses) {
                 new (self) Child(texts_of(argv), texts_of(environment),
                                  std::string(directory.c_str(), directory.size()), stdout_fd,
-                                 same_addresses);
+                                 stderr_fd, same_addresses);
             },
-            "argv"_a, "environment"_a, "directory"_a, "stdout"_a = -1,
+            "argv"_a, "environment"_a, "directory"_a, "stdout"_a = -1, "stderr"_a = -1,
             "same_addresses"_a = false)
         .def(
             "release",

@@ -28,7 +28,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 // Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, char* const* environment, const char* directory,
-                         int stdout_fd, bool same_addresses, int go_fd, int error_fd) {
+                         int stdout_fd, int stderr_fd, bool same_addresses, int go_fd,
+                         int error_fd) {
     char go = 0;
     ssize_t got;
     do {
@@ -44,6 +45,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     if (stdout_fd >= 0) dup2(stdout_fd, STDOUT_FILENO);
+    if (stderr_fd >= 0) dup2(stderr_fd, STDERR_FILENO);
     if (same_addresses) personality(ADDR_NO_RANDOMIZE);
     int error = 0;
     if (directory[0] != '\0' && chdir(directory) < 0) {
@@ -60,7 +62,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }  // namespace
 
 Child::Child(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-             const std::string& directory, int stdout_fd, bool same_addresses) {
+             const std::string& directory, int stdout_fd, int stderr_fd,
+             bool same_addresses) {
     const auto argument_pointers = pointers(argv);
     const auto environment_pointers = pointers(environment);
     int go[2], error[2];
@@ -75,7 +78,7 @@ Child::Child(const std::vector<std::string>& argv, const std::vector<std::string
         close(go[1]);
         close(error[0]);
         become(argument_pointers.data(), environment_pointers.data(), directory.c_str(),
-               stdout_fd, same_addresses, go[0], error[1]);
+               stdout_fd, stderr_fd, same_addresses, go[0], error[1]);
     }
     const int fork_error = errno;
     close(go[0]);

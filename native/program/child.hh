@@ -9,11 +9,11 @@ namespace gnomon {
 
 class Child {
   public:
-    // Forks; the child waits. Nothing of `argv` has run yet. Its standard output goes to
-    // `stdout_fd` unless that is negative. With `same_addresses` its memory is not placed at
+    // Forks; the child waits. Nothing of `argv` has run yet. Its standard output and
+    // error go to `stdout_fd` and `stderr_fd` unless these are negative. With `same_addresses` its memory is not placed at
     // random, where the kernel lets us ask for that.
     Child(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-          const std::string& directory, int stdout_fd, bool same_addresses);
+          const std::string& directory, int stdout_fd, int stderr_fd, bool same_addresses);
     ~Child();
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;

@@ -10,7 +10,7 @@ class GnomonError(Exception):
 
 
 class UsageError(GnomonError):
-    """What was asked for makes no sense as asked: a wrong name, option or argument."""
+    """The request is invalid: a wrong name, option or argument."""
 
     exit_code = 2
 

@@ -33,6 +33,10 @@ def study(
 
     What was interrupted goes on when the call is repeated; `resume` makes it an error that there
     is nothing to go on with, and `overwrite` starts anew.
+
+    >>> found = gn.lab.study("smile", ["E1"])
+    >>> {row.id.partition(".")[0] for row in found.rows}
+    {'E1'}
     """
     from gnomon_studies import carry_out, load_study
 
@@ -47,7 +51,11 @@ def study(
 
 
 def studies() -> Studies:
-    """Return all studies that can be carried out."""
+    """Return all studies that can be carried out.
+
+    >>> "smile" in [row.name for row in gn.lab.studies().studies]
+    True
+    """
     from gnomon_studies import list_studies
 
     return list_studies()

@@ -19,7 +19,8 @@ class Command:
     """A program to be run and counted from its first instruction, children included.
 
     `stdout` is a descriptor that its standard output goes to instead of ours. `input` is a file
-    that its standard input is read from, instead of ours: from its beginning in every run.
+    that its standard input is read from, instead of ours: from its beginning in every run. What
+    a `quiet` one prints goes nowhere.
     """
 
     argv: tuple[str, ...]
@@ -27,6 +28,7 @@ class Command:
     directory: str = ""
     stdout: int | None = None
     input: str = ""
+    quiet: bool = False
 
 
 class Launch:
@@ -147,18 +149,24 @@ def _standard_input(path: str) -> Iterator[None]:
 def _hold(command: Command, same_addresses: bool) -> _native.Child:
     environment = os.environ if command.environment is None else command.environment
     check_startable(command)
+    nowhere = os.open(os.devnull, os.O_WRONLY) if command.quiet else -1
+    stdout = -1 if command.stdout is None else command.stdout
     try:
         return _native.Child(
             [_encoded(argument) for argument in command.argv],
             [_encoded(f"{k}={v}") for k, v in environment.items()],
             _encoded(command.directory),
-            -1 if command.stdout is None else command.stdout,
+            nowhere if command.quiet else stdout,
+            nowhere,
             same_addresses,
         )
     except ValueError as error:
         raise CommandError(f"cannot start {command.argv[0]!r}: {error}.") from None
     except OSError as error:
         raise CommandError(f"cannot start '{command.argv[0]}': {error.strerror}.") from None
+    finally:
+        if nowhere >= 0:
+            os.close(nowhere)
 
 
 def _encoded(text: str) -> bytes:

@@ -46,6 +46,7 @@ KINDS: dict[str, str] = {
     "events": "gnomon.analysis.events.result",
     "events-fit": "gnomon.analysis.events.result",
     "estimate": "gnomon.analysis.estimate.result",
+    "fabrics": "gnomon.fabric.result",
     "identification": "gnomon.analysis.estimate.result",
     "latency": "gnomon.analysis.latency.result",
     "machine": "gnomon.machines.sim",

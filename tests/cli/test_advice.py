@@ -91,7 +91,7 @@ def test_other_mistakes_of_a_real_program_are_cured(
 def test_a_program_without_threads_is_left_alone(gnomon: Run, placement: str) -> None:
     done = gnomon(*ON, "--", placement, "healthy", "1", "512")
     assert done.code == 0
-    assert "Leave it as it is" in done.out
+    assert "Keep the placement" in done.out
 
 
 def test_what_to_do_is_said_in_words(gnomon: Run) -> None:
@@ -128,7 +128,7 @@ def test_a_program_that_crashes_is_advised_on_what_it_did(gnomon: Run, folder: P
     assert gnomon("sim", "compile", str(source), "-o", "crash").code == 0
     done = gnomon(*ON, "--", "./crash")
     assert done.code == 134
-    assert "Leave it as it is" in done.out
+    assert "Keep the placement" in done.out
     assert "exit status 134" in done.err
 
 

@@ -64,8 +64,8 @@ def test_existing_recordings_are_kept_unless_forced(gnomon: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "two to compare"),
-        (("only.gnomon",), "two to compare"),
+        ((), "nothing to compare"),
+        (("only.gnomon",), "nothing to compare"),
         (("--", "true"), "-- CMD_A -- CMD_B"),
         (("--", "true", "--"), "a command is empty"),
         (("--", "true", "--", "true", "--", "true"), "-- CMD_A -- CMD_B"),

@@ -81,4 +81,4 @@ def test_the_events_are_listed_and_proved(gnomon: Run) -> None:
     rows = gnomon("events", "--available", "--json", "valgrind::").json["results"]["rows"]
     assert len(rows) == 13
     assert all(row["available"] for row in rows)
-    assert "yes: read " in gnomon("events", "valgrind::D1mr").out
+    assert "yes: it read " in gnomon("events", "valgrind::D1mr").out

@@ -29,6 +29,13 @@ def test_a_run_is_recorded_and_shown_again(gnomon: Run, tmp_path: Path) -> None:
         assert recording.complete
 
 
+def test_without_an_output_nothing_is_left(gnomon: Run, tmp_path: Path) -> None:
+    done = gnomon("estimate", *LAPTOP, *WORK)
+    assert done.code == 0, done.err
+    assert "recorded" not in done.out
+    assert not list(tmp_path.iterdir())
+
+
 def _without_cost(text: str) -> str:
     """Return what is shown, without what is known only while a run goes on."""
     return "".join(line for line in text.splitlines(True) if "of one CPU" not in line)
@@ -83,7 +90,7 @@ def test_a_report_has_the_estimates(gnomon: Run, tmp_path: Path) -> None:
     assert "Estimates over time" in page
     assert "SIMULATED" in page
     assert "workload:bfs size=1024: 6 events in 4 sets" in page
-    assert "the estimate with its 90 % interval, and what was read" in page
+    assert "the estimate with its 90 % interval, and the readings" in page
     assert gnomon("report", "run", "-o", "other.html").code == 0
 
 
@@ -91,7 +98,7 @@ def test_a_report_has_the_estimates(gnomon: Run, tmp_path: Path) -> None:
     ("arguments", "text"),
     [
         (("-e", "page-faults"), "nothing to measure"),
-        ((*LAPTOP, "--weight", "branches", *WORK), "'branches' is no weight"),
+        ((*LAPTOP, "--weight", "branches", *WORK), "'branches' is not a weight"),
         ((*LAPTOP, "--weight", "cycles=2", *WORK), "'cycles' takes no turns"),
         ((*LAPTOP, "--model", "oracle", *WORK), "'oracle' is not a model"),
         ((*LAPTOP, "-i", "0", *WORK), "interval"),

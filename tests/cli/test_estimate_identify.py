@@ -54,7 +54,7 @@ def test_store_keeps_them(recording: Path, tmp_path: Path, monkeypatch: pytest.M
     ("words", "said"),
     [
         (("-e", "NOTHING"), "'NOTHING' is not in"),
-        (("-e", ","), "names nothing"),
+        (("-e", ","), "is empty"),
         (("--closure", "-1"), "number of simulations"),
     ],
 )

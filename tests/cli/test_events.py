@@ -63,7 +63,7 @@ def test_one_event_is_explained_and_tried_out(gnomon: Run, software_events: None
     outcome = gnomon("events", "page-faults")
     assert outcome.code == 0
     assert outcome.out.startswith("page-faults\n")
-    assert re.search("^here +yes: read ", outcome.out, re.MULTILINE)
+    assert re.search("^here +yes: it read ", outcome.out, re.MULTILINE)
     [row] = _rows(gnomon, "page-faults")
     assert row["encoding"]["pmu"] == "software"
     assert row["available"] is True
@@ -102,7 +102,7 @@ def test_available_tells_how_many_cannot_be_counted_and_why(
     outcome = gnomon("events", "--available", "boo")
     assert outcome.code == 1
     assert outcome.out.startswith("0 events can be counted here, 1 cannot\n")
-    assert "! 1 cannot: " in outcome.out
+    assert "! 1 cannot be counted: " in outcome.out
 
 
 def test_tracepoints_are_listed_for_a_pattern_with_a_colon(gnomon: Run) -> None:

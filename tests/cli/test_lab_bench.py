@@ -31,7 +31,7 @@ def test_the_table_has_every_model(data: Path, capsys: pytest.CaptureFixture[str
     assert main(["lab", "bench", "--data", str(data), "--jobs", "1"]) == 0
     out = capsys.readouterr().out
     assert "small: 1 files, 3 events of files; window error of linear scaling" in out
-    assert "errs least" in out.splitlines()[0]
+    assert "has the least error" in out.splitlines()[0]
     for name in ("default", "default-smoothed", "default-calibrated", "linear-scaling", "hold"):
         assert f"\n{name} " in out
     assert "predictions of the next row" in out
@@ -67,7 +67,7 @@ def test_json_has_the_keys_that_are_documented(
     ("options", "said"),
     [
         (["--models", "oracle"], "'oracle' is not a model"),
-        (["--models", ","], "names nothing"),
+        (["--models", ","], "is empty"),
         (["--jobs", "0"], "--jobs must be at least 1"),
         (["--seed", "-1"], "seed"),
     ],

@@ -76,8 +76,8 @@ def test_what_is_not_reproduced_is_shown_and_no_failure(gnomon: Run) -> None:
     [
         (("tyo",), "did you mean toy?"),
         (("toy", "--only", "E7"), "choose from E1, E2"),
-        (("toy", "--only", ","), "names nothing"),
-        (("toy", "--seed", "-1"), "seed -1"),
+        (("toy", "--only", ","), "is empty"),
+        (("toy", "--seed", "-1"), "not -1"),
         (("list", "--only", "E1"), "instead of list"),
     ],
 )

@@ -21,14 +21,14 @@ def test_the_histogram_of_a_simulated_machine(gnomon: Run) -> None:
     shown = gnomon("latency", "--on", "ring-4", *FEW, "--", *FAR)
     assert shown.code == 0
     assert shown.out.startswith("SIMULATED workload:random")
-    assert "not seen: loads below 3 cycles" in shown.out
+    assert "not measured: loads below 3 cycles" in shown.out
     assert "shadow" in shown.out
     assert "95 % interval" in shown.out
 
 
 def test_peaks_have_the_names_of_measured_latencies(gnomon: Run) -> None:
     shown = gnomon("latency", "--on", "ring-4", "--samples", "--", *FAR)
-    for name in ("local memory", "memory one hop away", "memory two hops away", "answered by"):
+    for name in ("local memory", "memory one hop away", "memory two hops away", "served by"):
         assert name in shown.out
     assert "394 cycles" in shown.out
 
@@ -93,10 +93,10 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
     again = gnomon("latency", "run", "--html", "page.html")
     assert again.out.splitlines()[:9] == made.out.splitlines()[:9]
     page = (folder / "page.html").read_text()
-    assert "Where loads gather" in page
+    assert "Latency peaks" in page
     assert "SIMULATED" in page
     assert gnomon("report", "run", "--output", "other.html").code == 0
-    assert "Where loads gather" in (folder / "other.html").read_text()
+    assert "Latency peaks" in (folder / "other.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_a_recording_is_shown_again_and_reported(gnomon: Run, folder: Path) -> N
         (("--period", "0", "--on", "ring-4", "--", "workload:chase"), "period"),
         ((), "nothing to measure"),
         (("-a", "-p", "1"), "choose one"),
-        (("--on", "probe:x:y", "-d", "1s"), "no address"),
-        (("--on", "probe:localhost:1", "--samples", "-d", "1s"), "leave out --samples"),
+        (("--on", "probe:x:y", "-d", "1s"), "not an address"),
+        (("--on", "probe:localhost:1", "--samples", "-d", "1s"), "omit --samples"),
         (("--on", "probe:localhost:1", "-p", "3", "-d", "1s"), "the probe decides"),
         (("rec", "--on", "ring-4"), "not measured again"),
         (("--on", "ring-4", "-a", "-d", "1s"), "runs nothing by itself"),
@@ -196,7 +196,7 @@ def test_a_probe_needs_a_token(gnomon: Run, monkeypatch: pytest.MonkeyPatch) -> 
     [
         (("--port", "99999", "--simulate"), 2, "no port 99999"),
         (("--simulate", "-p", "1"), 2, "choose one"),
-        (("--token-file", "bytes", "--simulate"), 2, "is no text"),
+        (("--token-file", "bytes", "--simulate"), 2, "is not text"),
         (("-p", "99999999"), 1, "there is no process 99999999"),
         (("--bind", "192.0.2.1", "--simulate"), 1, "cannot listen on 192.0.2.1"),
     ],

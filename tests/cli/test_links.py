@@ -61,7 +61,7 @@ def test_this_host_is_measured(gnomon: Run) -> None:
 def test_a_simulated_topology_is_drawn_and_labelled(gnomon: Run) -> None:
     outcome = gnomon("links", "--on", "ring-4", "--measure")
     assert outcome.out.startswith("SIMULATED ring-4: 4 nodes, ring\n")
-    assert "✓ Reported and measured agree." in outcome.out
+    assert "✓ Reported and measured values agree." in outcome.out
     content = gnomon("links", "--on", "ring-4", "--json").json
     assert content["simulated"] is True
     ends = [link["ends"] for link in content["results"]["reported_links"]]
@@ -108,7 +108,7 @@ def test_a_program_runs_beside_load_and_its_status_is_kept(gnomon: Run) -> None:
     words = ("--", "sh", "-c", "echo from the program; exit 7")
     outcome = gnomon("links", "--load", f"{LOCAL}:50%", *QUICK, *words)
     assert outcome.code == 7
-    assert "of what it carries" in outcome.out
+    assert "share of capacity" in outcome.out
     assert "from the program" in outcome.out
     outcome = gnomon("links", "--json", "--load", f"{LOCAL}:1", *QUICK, *words)
     assert outcome.json["results"]["run"]["exit_status"] == 7
@@ -130,7 +130,7 @@ def test_a_program_that_cannot_start_is_refused_before_any_load(gnomon: Run) -> 
         (("--load", "0-0:0%", "--", "true"), "a share is above 0 and at most 100 %"),
         (("--load", "0-0:many", "--", "true"), "neither a share such as 80% nor a number"),
         (("--load", "0-0:21", "--", "true"), "a channel takes 0 to 20"),
-        (("--load", "north", "--", "true"), "'north' is no channel"),
+        (("--load", "north", "--", "true"), "'north' is not a channel"),
         (("--load", "0-0"), "give one after --"),
         (("--", "true"), "say which, as in --load 0-1:80%"),
         (("saturate", "0-999"), "there is no NUMA node 999"),
@@ -141,7 +141,7 @@ def test_a_program_that_cannot_start_is_refused_before_any_load(gnomon: Run) -> 
         (("saturate", "0-0", "--time", "soon"), "is not a duration"),
         (("saturate", "0-0", "--measure"), "--measure is for showing the topology"),
         (("emulate",), "name the topology to emulate"),
-        (("--seed", "3"), "choose one with --on"),
+        (("--seed", "3"), "name one with --on"),
         (("--most", "3"), "--most is for --measure"),
         (("idle-busy", "--most", "3"), "no --most"),
         (("--measure", "--repeat", "3"), "--repeat is for saturate"),
@@ -149,7 +149,7 @@ def test_a_program_that_cannot_start_is_refused_before_any_load(gnomon: Run) -> 
         (("--on", "ring-4", "--load", "0-1", "--", "ls"), "a workload is written workload:NAME"),
         (("live", "0-0"), "live takes no channel"),
         (("live", "--on", "nowhere"), "no source or machine 'nowhere'"),
-        (("--on", "ring-4", "emulate", "rink"), "'rink' is no topology"),
+        (("--on", "ring-4", "emulate", "rink"), "'rink' is not a topology"),
         (("--on", "ring-4", "emulate", "full"), "it has no link 0-2, 1-3"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_report_is_written_once(gnomon: Run, folder: Path) -> None:
     page = (folder / "links.html").read_text()
     assert "ring-4: 4 nodes, ring" in page
     assert "SIMULATED" in page
-    assert '<svg class="graph"' in page
+    assert 'class="graph"' in page
     assert one_sentence(gnomon(*words).err)
     assert gnomon(*words, "--force").code == 0
 
@@ -177,7 +177,7 @@ def test_a_report_is_written_once(gnomon: Run, folder: Path) -> None:
         (("saturate", "0-1", "--most", "2", "--repeat", "1"), "0-&gt;1 is not saturated by 2"),
         (("crosstalk", "0-1", "--most", "1", "--repeat", "1"), "while 1-&gt;0 is loaded"),
         (("idle-busy", "0-1", "--repeat", "1"), "0-&gt;1 with"),
-        (("emulate", "ring", "--most", "1"), "one more generator gets on each channel"),
+        (("emulate", "ring", "--most", "1"), "Bandwidth of one more generator on each channel"),
         (
             ("--load", "0-1:1", "--", "workload:triad", "size=64KiB", "placement=bind:1"),
             "during the run",
@@ -214,7 +214,7 @@ def test_a_screen_is_no_report(gnomon: Run, words: tuple[str, ...]) -> None:
     outcome = gnomon("links", "live", *words)
     assert outcome.code == 2
     assert one_sentence(outcome.err)
-    assert f"{words[0]} is not for" in outcome.err
+    assert f"interactive screen and takes no such option: omit {words[0]}" in outcome.err
 
 
 def test_tables_are_files_for_other_programs(gnomon: Run) -> None:
@@ -244,9 +244,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 def test_a_screen_needs_a_terminal_or_says_so() -> None:
     outcome = as_program("links", "live", "--on", "ring-4", stdin=subprocess.DEVNULL)
     assert outcome.code == 2
-    assert outcome.err == (
-        "gnomon: live needs a terminal for its screen and its keys: run it in one.\n"
-    )
+    assert outcome.err == ("gnomon: live needs a terminal: run it in one.\n")
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_tables_show_regions_pages_and_nodes(gnomon: Run) -> None:
     shown = gnomon("locality", "--top", "3", *FFT)
     assert shown.code == 0
     assert shown.out.startswith("SIMULATED workload:fft size=1024 on smile-4")
-    for text in ("each region", "These are 3 of 9", "accesses memory of which node", "ring buffer"):
+    for text in ("each region", "Shown: 3 of 9", "Accesses from each node", "ring buffer"):
         assert text in shown.out
     assert "all 9 pages" in shown.out
     assert shown.out.count("0x10000") < 40
@@ -54,8 +54,8 @@ def test_a_recording_is_shown_again_and_as_a_page(gnomon: Run, folder: Path) -> 
     assert shown.code == 0
     assert "SIMULATED" in shown.out
     page = (folder / "run.html").read_text()
-    assert "How densely each region was accessed" in page
-    assert "Who accesses memory of which node" in page
+    assert "Access density of each region" in page
+    assert "Accesses from each node" in page
     kept = gnomon("locality", "run", "--json").json["results"]
     (folder / "kept.json").write_text(json.dumps(kept))
     assert gnomon("show", "kept.json").out == shown.out.partition("page: ")[0]
@@ -89,7 +89,7 @@ def test_a_ring_that_overruns_is_a_warning(gnomon: Run) -> None:
         (("--by", "pages", "-p", "1", "--", "true"), "omit the command"),
         (("-p", "4194304", "-d", "1s"), "no process"),
         (("-p", "1", "--by", "trace", "-d", "1s"), "cannot be traced"),
-        (("-d", "1s", "--", "true"), "give -p"),
+        (("-d", "1s", "--", "true"), "needs -p"),
         (("-i", "1s", "--by", "trace", "--", "true"), "--by pages"),
         (("--seed", "3", "--", "true"), "--on"),
         (("--", "workload:fft"), "simulated machines only"),
@@ -98,7 +98,7 @@ def test_a_ring_that_overruns_is_a_warning(gnomon: Run) -> None:
         (("--on", "no-machine", "--", "workload:fft"), "no-machine"),
         (("nowhere.gnomon",), "nowhere"),
         (("nowhere.gnomon", "--counters", "4"), "for a program"),
-        (("--top", "-1", *FFT), "0 or more"),
+        (("--top", "-1", *FFT), "at least 0"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(

@@ -31,12 +31,12 @@ def test_all_parts_are_shown(gnomon: Run, folder: Path) -> None:
     shown = gnomon("memory", *BRIEF, "--html", "page.html", "-o", "named.json")
     assert shown.code == 0
     for words in (
-        "over the size of the memory",
+        "over the size of the working set",
         "pages of 4 KiB",
         "measured size",
         "reported size",
         "copy-nt",
-        "a core alone",
+        "class of cores",
         "never: idle",
         "read bandwidth from the CPUs",
         "other programs used",

@@ -82,7 +82,7 @@ def test_a_cluster_of_ones_own(gnomon: Run, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["ping-pnog"], "no message program 'ping-pnog'"),
-        (["ping-pong", "rounds"], "is no parameter of ping-pong"),
+        (["ping-pong", "rounds"], "is not a parameter of ping-pong"),
         (["ping-pong", "rounds=0"], "is out of range: 1 to"),
         (["ping-pong", "size=-1"], "give a whole number, as in size=38"),
         (["key-value", "think_ns=soon"], "give a number, as in think_ns="),

@@ -149,7 +149,7 @@ def test_events_of_a_machine_are_listed_and_looked_up(gnomon: Run) -> None:
         (("count", "--on", "laptop", "--", *UPDATE, "sise=3"), "size"),
         (("count", "--on", "laptop", "--", *UPDATE, "cpus=99"), "16 threads"),
         (("count", "--on", "laptop", "--", *UPDATE, "cpus=0-3"), "names 4"),
-        (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "seed -1"),
+        (("count", "--on", "laptop", "--seed", "-1", "--", *UPDATE), "not -1"),
         (("count", "--seed", "3", "--", "true"), "--on"),
         (("count", "-o", "--preset-profile", "x", "--", "true"), "--on"),
         (("count", "--on", "laptop,host", "--", *UPDATE), "one can be measured"),
@@ -250,9 +250,9 @@ def test_programs_that_cannot_be_traced_are_named(gnomon: Run) -> None:
     foreign[18:20] = (8).to_bytes(2, "little")  # MIPS
     for name, content, code, said in (
         ("script", b"#!/bin/sh\ntrue\n", 2, "'script' is a script"),
-        ("text", b"true\n", 2, "'text' is no program in the ELF format"),
-        ("nothing", b"", 2, "'nothing' is no program in the ELF format"),
-        ("foreign", bytes(foreign), 2, "'foreign' is a program for another processor"),
+        ("text", b"true\n", 2, "'text' is not a program in the ELF format"),
+        ("nothing", b"", 2, "'nothing' is not a program in the ELF format"),
+        ("foreign", bytes(foreign), 2, "'foreign' is a program for another architecture"),
         ("missing", None, 127, "there is no such file"),
     ):
         if content is not None:

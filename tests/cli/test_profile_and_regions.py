@@ -61,7 +61,7 @@ def test_a_profile_of_several_events_is_refused(gnomon: Run) -> None:
 def test_own_times_and_costs_that_are_left_in(gnomon: Run, script: str) -> None:
     outcome = gnomon("regions", "--exclusive", "--raw", "--", script)
     assert "own time" in outcome.out
-    assert "left in above" in outcome.out
+    assert "included above" in outcome.out
     rows = gnomon("regions", "--json", "--", script).json["results"]["regions"]
     outer, inner = sorted(rows, key=lambda row: len(row["path"]))
     assert outer["own"] == outer["wall"] - inner["wall"]

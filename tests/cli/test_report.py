@@ -120,7 +120,7 @@ def test_a_page_that_exists_is_replaced_only_when_asked(gnomon: Run, tmp_path: P
         (("report", str(OLD / "count.gnomon"), "--port", "1"), "--serve"),
         (("report", "--serve", str(OLD / "count.gnomon"), "-o", "a.html"), "choose one"),
         (("report", "--serve", str(OLD / "count.gnomon"), "--port", "70000"), "not a port"),
-        (("report", "--serve", str(OLD / "count.gnomon"), "--host", "0.0.0.1"), "cannot be served"),
+        (("report", "--serve", str(OLD / "count.gnomon"), "--host", "0.0.0.1"), "cannot listen on"),
         (("show", "nothing.json"), "nothing.json"),
         (("show", str(OLD / "count.gnomon"), "--run", "9"), "there is no run 9"),
         (("show", str(OLD / "count.gnomon"), "-e", "cycels"), "'cycels' is not in the recording"),

@@ -50,7 +50,7 @@ def test_two_parameters_make_a_grid(gnomon: Run) -> None:
     results = done.json["results"]
     assert results["parameters"] == ["n", "m"]
     assert len(results["points"]) == 9
-    assert any("one run a point" in text for text in done.json["warnings"])
+    assert any("one run per point" in text for text in done.json["warnings"])
 
 
 def test_a_value_at_which_the_command_fails_is_reported_and_the_others_kept(gnomon: Run) -> None:
@@ -78,13 +78,13 @@ def test_a_command_that_fails_everywhere_is_an_error(gnomon: Run) -> None:
         (("--param", "n", "--", "true"), "is not a parameter"),
         (("--param", "n=1,2,3", "--", "true"), "does not use parameter n"),
         (("--param", "n=1,2,3", "--", "echo", "{n}", "{k}"), "{k} in the command"),
-        (("--param", "n=5", "--", "echo", "{n}"), "1 value, which"),
+        (("--param", "n=5", "--", "echo", "{n}"), "1 value, too few"),
         (("--param", "n=1,2,2", "--", "echo", "{n}"), "occurs twice"),
         (("--param", "n=1,x,2", "--", "echo", "{n}"), "not a number"),
         (("--param", "n=1,2,3", "--param", "n=4,5,6", "--", "echo", "{n}"), "given twice"),
-        (("--param", "n=1,2,3", "--at", "m=4", "--", "echo", "{n}"), "'m' is no parameter"),
+        (("--param", "n=1,2,3", "--at", "m=4", "--", "echo", "{n}"), "'m' is not a parameter"),
         (("--param", "n=1,2,3", "-r", "0", "--", "echo", "{n}"), "--repeat must be at least 1"),
-        (("rec.gnomon", "--param", "n=1,2,3"), "a recording is there already"),
+        (("rec.gnomon", "--param", "n=1,2,3"), "a recording and a command were given"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(

@@ -30,7 +30,7 @@ def test_a_survey_is_shown_recorded_and_reported(gnomon: Run, tmp_path: Path) ->
 
 def test_one_run_a_batch_is_said_to_be_too_few(gnomon: Run, tmp_path: Path) -> None:
     done = gnomon("survey", *QUICK, "-r", "1", "-o", str(tmp_path / "s"), "--", "true")
-    assert "one run a batch only" in done.err
+    assert "only one run per batch" in done.err
 
 
 def test_statuses_that_differ_are_told_and_everything_is_kept(gnomon: Run, tmp_path: Path) -> None:
@@ -172,9 +172,10 @@ def test_recordings_that_share_nothing_are_reported_side_by_side(
 def test_each_run_reads_its_input_from_the_beginning(gnomon: Run, folder: Path) -> None:
     (folder / "words.txt").write_text("hello\n")
     given = ("-r", "2", "-e", "task-clock", "--on", "host", "--input", "words.txt")
-    done = gnomon("survey", *given, "-o", "fed", "--", "cat")
+    done = gnomon("survey", "--show-output", *given, "-o", "fed", "--", "cat")
     assert done.code == 0, done.err
-    assert done.out.startswith("hello\nhello\ncat: 1 events in 2 runs")
+    assert done.err.startswith("hello\nhello\n")
+    assert done.out.startswith("cat: 1 events in 2 runs")
     missing = gnomon("survey", *given[:-1], "none.txt", "-o", "hungry", "--", "cat")
     assert missing.code == 127
     assert missing.err == (

@@ -147,6 +147,20 @@ def _cluster() -> SourceCase:
     )
 
 
+def _fabric() -> SourceCase:
+    """A simulated interconnect that has a load."""
+    return SourceCase(
+        name="fabric",
+        make=lambda: chosen_source("fabric:ring-8"),
+        events=("link-bytes", "transactions"),
+        unknown="no-such-event",
+        brief=Command(("traffic:uniform", "duration=20ms")),
+        lengthy=Command(("traffic:uniform", "duration=1000000000m")),
+        refused="link-bytes:u",
+        unavailable=_NO_NUMPY,
+    )
+
+
 def _totals() -> SourceCase:
     """Totals that functions read, the shortest way to a source."""
     entry = totals(
@@ -184,4 +198,5 @@ CASES = (
     _machine("niagara2", ("Instr_cnt", "DC_miss"), "Instr_ld:G"),  # there are no guests
     _signal(),
     _cluster(),
+    _fabric(),
 )

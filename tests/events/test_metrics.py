@@ -280,13 +280,13 @@ HEAD = "[metrics.m]\n"
             HEAD + 'unit = "%"\nformula = "100 * PAPI_L1_DCM / PAPI_L1_DCA"\n',
             3,
             "metrics.m.formula",
-            "already converts: leave the factor 100 out",
+            "already converts: omit the factor 100",
         ),
         (
             HEAD + 'unit = "MB/s"\nformula = "1e-6 * PAPI_L3_TCM * cache_line / time"\n',
             3,
             "metrics.m.formula",
-            "leave the factor 1e-06 out",
+            "omit the factor 1e-06",
         ),
         (
             HEAD + 'unit = ""\nformula = "PAPI_TOT_INSS"\n',

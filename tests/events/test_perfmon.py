@@ -424,7 +424,7 @@ def test_files_in_another_encoding(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("GenuineIntel-6-6A,V1", r"mapfile.csv:2: expected model, version, file and type"),
-        ("GenuineIntel-6-[6,V1,/ICX/x.json,core", r"mapfile.csv:2: .* is no pattern"),
+        ("GenuineIntel-6-[6,V1,/ICX/x.json,core", r"mapfile.csv:2: .* is not a pattern"),
     ],
 )
 def test_map_files_that_make_no_sense(tmp_path: Path, line: str, message: str) -> None:

@@ -128,12 +128,12 @@ ERRORS = [
     ("{a,b", "'{a,b' has an open brace: close every group with }."),
     ("{a,b}u", "'{a,b}u' is not a group: write it as in {a,b} or {a,b}:u."),
     ("{a,{b}}", "'{a,{b}}' is not a group: write it as in {a,b} or {a,b}:u."),
-    ("a,a", "event 'a' is asked for twice: once is enough."),
-    ("a:u,{a:u,b}", "event 'a:u' is asked for twice: once is enough."),
-    ("{a}:k,a:k", "event 'a:k' is asked for twice: once is enough."),
-    ("unit/x/pppp", "'unit/x/pppp' asks for more precision than there is: at most ppp."),
-    ("a:pppp", "'a:pppp' asks for more precision than there is: at most ppp."),
-    ("{a:pp,b}:pp", "'a:pp' asks for more precision than there is: at most ppp."),
+    ("a,a", "event 'a' is given twice: name it once."),
+    ("a:u,{a:u,b}", "event 'a:u' is given twice: name it once."),
+    ("{a}:k,a:k", "event 'a:k' is given twice: name it once."),
+    ("unit/x/pppp", "'unit/x/pppp' has too many p: ppp is the highest precision."),
+    ("a:pppp", "'a:pppp' has too many p: ppp is the highest precision."),
+    ("{a:pp,b}:pp", "'a:pp' has too many p: ppp is the highest precision."),
     (
         "unit/x/uz",
         "unknown modifier 'z' in 'unit/x/uz': there are u (user), k (kernel), h (hypervisor), "

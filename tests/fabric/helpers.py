@@ -10,8 +10,9 @@ import numpy as np
 from gnomon.fabric import Adapter, Fabric, FabricRun, Listed, Operation, Topology, ring, torus
 from gnomon.fabric import switch as switched
 from gnomon.fabric.load import Category
+from gnomon.fabric.run import BUSY, LABEL
 
-from .twin import Head, Settings, Transaction, Twin
+from .twin import DONE, Head, Settings, Transaction, Twin
 
 _CATEGORIES = tuple(Category)
 
@@ -114,7 +115,9 @@ def heads(run: FabricRun, until: int) -> list[Head]:
     """Return what the compiled fabric has sent, as its twin logs it."""
     run.advance(until)
     columns = run.take()
-    columns["flags"] = columns["flags"] & 3
+    flags = columns["flags"]
+    done = np.isin(columns["type"], (9, 18)) & (flags & BUSY == 0)
+    columns["flags"] = np.where(done, DONE, flags // LABEL & 3)
     names = ("time", "lc", "type", "flags", "src", "dst", "tx", "addr")
     rows = zip(*(columns[name].tolist() for name in names), strict=True)
     return [row for row in rows if row[0] < until]

@@ -27,7 +27,7 @@ from gnomon.fabric.formulas import (
     saturation,
     source_wait,
 )
-from gnomon.fabric.run import OWN, PHASE, RETRY
+from gnomon.fabric.run import BUSY, OWN, RETRY
 
 from .helpers import random_case
 
@@ -70,7 +70,7 @@ def test_no_packet_is_lost_or_doubled_and_echoes_match(seed: int) -> None:
     own = (columns["flags"] & OWN) > 0
     echoes = np.isin(columns["type"], (9, 18))
     sends = own & ~echoes & (columns["type"] != 20)
-    done = own & echoes & (columns["flags"] & PHASE == 3)
+    done = own & echoes & (columns["flags"] & BUSY == 0)
     # Each send has one echo, and each packet one that says it is done.
     assert sends.sum() == (own & echoes).sum()
     assert done.sum() == (sends & (columns["flags"] & RETRY == 0)).sum()

@@ -102,7 +102,7 @@ def test_a_handler_is_told_of_every_overflow(overflows: Sections) -> None:
 def test_an_overflow_that_finds_no_counter_is_refused(overflows: Sections) -> None:
     reason = overflows["no_counter_left"]["exact"]
     assert isinstance(reason, str), "it was counted"
-    assert reason.startswith("'cycles:u' was not on a counter all the time")
+    assert reason.startswith("'cycles:u' did not have a counter all the time")
 
 
 def test_an_overflow_may_take_turns(overflows: Sections) -> None:

@@ -241,7 +241,7 @@ def test_reset_of_a_stopped_set_leaves_zeros() -> None:
     machine = Machine()
     with EventSet("alpha", on=machine) as counters:
         counters.reset()
-        with pytest.raises(StateError, match="never started"):
+        with pytest.raises(StateError, match="must be started"):
             counters.read()
         counters.start()
         machine.run(3)

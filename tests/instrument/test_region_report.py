@@ -150,10 +150,10 @@ def test_no_tables_make_an_empty_report() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"something else", "no table of regions"),
-        (b"x" * 5000, "no table of regions"),
-        (_table(_node("r"))[:100], "no table of regions"),
-        (_table(_node("r"), magic=b"GNREGIOM"), "no table of regions"),
+        (b"something else", "not a table of regions"),
+        (b"x" * 5000, "not a table of regions"),
+        (_table(_node("r"))[:100], "not a table of regions"),
+        (_table(_node("r"), magic=b"GNREGIOM"), "not a table of regions"),
         (_table(_node("r"), version=2), "version 2: update gnomon"),
         (_table(_node("r"))[:-1], "damaged: a part of it is missing"),
         (_table(_node("r"), number=2), "damaged: a part of it is missing"),

@@ -77,7 +77,9 @@ def test_multiplications_and_divisions_want_the_same_counter_of_a_pentium_3() ->
 def test_both_counters_of_a_strand_share_their_privilege_bits() -> None:
     pmu = load_pmu("niagara2")
     both = [_on(pmu, "Instr_ld", USER), _on(pmu, "Instr_st")]
-    assert "want different privilege levels, and the counters share theirs" in misfit(pmu, both)
+    assert "need different privilege levels, but the counters share one setting" in misfit(
+        pmu, both
+    )
     assert not misfit(pmu, [_on(pmu, "Instr_ld", USER), _on(pmu, "Instr_st", USER)])
 
 

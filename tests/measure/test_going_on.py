@@ -225,7 +225,7 @@ def test_there_must_be_something_to_resume(folder: Path) -> None:
     done = as_program("count", "--resume", "-r", "2", "-e", "task-clock", "--", "./program")
     assert done.code == 2
     assert done.err == (
-        "gnomon: there is no unfinished count of this command: leave out --resume (resume=True).\n"
+        "gnomon: there is no unfinished count of this command: omit --resume (resume=True).\n"
     )
     assert _starts(folder) == 0
     assert not _kept(folder)

@@ -104,7 +104,7 @@ def test_a_missing_file_and_bytes_that_are_no_text(tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match="cannot be read"):
         read_columns(tmp_path / "none.csv", "a")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(MeasurementError, match="no CSV"):
+    with pytest.raises(MeasurementError, match="not a CSV"):
         read_columns(tmp_path / "bytes.csv", "a")
 
 
@@ -112,7 +112,7 @@ def test_a_missing_file_and_bytes_that_are_no_text(tmp_path: Path) -> None:
     ("threads", "rates", "said"),
     [
         ([1, 2], [1, 2], "at least 3"),
-        ([1, 2, 3], [1, 2], "as many values"),
+        ([1, 2, 3], [1, 2], "same number of values"),
         ([2, 3, 4], [1, 2, 3], "1 thread is missing"),
         ([1, 1, 2], [1, 1, 2], "three numbers"),
         ([1, 2, 3], [1, -2, 3], "above zero"),
@@ -128,5 +128,5 @@ def test_misses_and_times_that_are_refused() -> None:
         fit_misses([1, 1, 1, 1], [1, 2, 3, 4], [1, 2, 3, 4])
     with pytest.raises(MeasurementError, match="two nodes"):
         fit_imbalance([[1.0], [2.0]])
-    with pytest.raises(MeasurementError, match="two or more"):
+    with pytest.raises(MeasurementError, match="two steps or more"):
         fit_imbalance([[1.0, 2.0]])

@@ -238,7 +238,7 @@ def test_a_csv_file_of_ours_with_a_monstrous_field(recording: Recording, tmp_pat
     data = import_file(path)
     assert len(data.readings) == 5
     [warning] = data.warnings
-    assert warning.startswith("the file makes no sense from line")
+    assert warning.startswith("the file is invalid from line")
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_sql(recording: Recording) -> None:
     counts = recording.sql("SELECT run, count(*) FROM readings GROUP BY run ORDER BY run")
     assert counts.fetchall() == [(0, 200), (1, 50)]
     assert recording.sql("SELECT count(*) FROM samples").fetchall() == [(0,)]
-    with pytest.raises(UsageError, match="the query does not work"):
+    with pytest.raises(UsageError, match="the query failed"):
         recording.sql("SELECT nothing FROM nowhere")
 
 

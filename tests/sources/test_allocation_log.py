@@ -127,7 +127,7 @@ def test_without_a_compiler_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("gnomon.sources.allocation_log.shutil.which", lambda _: None)
+    monkeypatch.setattr("gnomon.sources.preloaded.shutil.which", lambda _: None)
     with pytest.raises(NotSupportedError, match="install gcc"):
         AllocationLog()
 

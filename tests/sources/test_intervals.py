@@ -48,7 +48,7 @@ def test_ticks_that_come_too_late_are_counted_and_told() -> None:
     with open_counting("task-clock", Thread()) as counting:
         ticks = list(counting.ticks(1, lambda: True))  # no machine reads each nanosecond
     assert len(ticks) > 1
-    assert any("came too late and were left out" in text for text in counting.warnings)
+    assert any("came too late and were dropped" in text for text in counting.warnings)
 
 
 def test_a_ticker_reads_nothing_after_its_stop() -> None:

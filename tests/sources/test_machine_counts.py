@@ -83,7 +83,7 @@ def test_nothing_counts_without_a_privilege_bit() -> None:
 
 def test_both_counters_of_a_strand_must_count_at_the_same_levels() -> None:
     what = program([(Code.INTEGER, 100)])
-    with pytest.raises(NotSupportedError, match="want different privilege levels"):
+    with pytest.raises(NotSupportedError, match="need different privilege levels"):
         counted(NIAGARA, "Instr_ld:u,Instr_st", what)
 
 

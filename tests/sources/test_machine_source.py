@@ -49,7 +49,7 @@ def test_a_machine_comes_by_name_by_file_or_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1 << 63])
 def test_a_seed_that_makes_no_sense_is_refused(seed: int) -> None:
-    with pytest.raises(UsageError, match="a seed of"):
+    with pytest.raises(UsageError, match="the seed must be"):
         MachineSource("laptop", seed=seed)
 
 
@@ -119,7 +119,7 @@ def test_only_commands_run_on_a_simulated_machine(target: Target) -> None:
         (("workload:chase", "sise=1"), UsageError, "no parameter 'sise'"),
         (("signal:celestia",), UsageError, "is of the PMU 'pentium3', and laptop has 'generic'"),
         (("signal:nothing",), UsageError, "no signal 'nothing'"),
-        (("signal:celestia", "size=3"), UsageError, "means nothing to a signal"),
+        (("signal:celestia", "size=3"), UsageError, "is not an argument of a signal"),
         (("./no-such-program",), CommandError, "no-such-program"),
     ],
 )
@@ -273,7 +273,7 @@ def test_two_events_of_a_signal_are_counted_exactly() -> None:
     command = Command(("signal:celestia", "duration=1s"))
     with PENTIUM.open(groups, command, exact=True) as counting:
         final = finish(counting)
-        with pytest.raises(UsageError, match="no machine behind it"):
+        with pytest.raises(UsageError, match="has no simulated machine"):
             counting.truth()
     run = SignalRun(load_signal("celestia"), 1_000_000_000, PENTIUM.seed)
     run.advance()

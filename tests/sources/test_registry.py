@@ -13,7 +13,7 @@ from gnomon.sources.abilities import HasConstants
 from gnomon.sources.base import HasPresets, Rotates, Source
 from gnomon.sources.sampling import CanSample
 
-WORDS = ("host", "valgrind", "laptop", "cluster:uln", "probe:localhost:9999")
+WORDS = ("host", "valgrind", "laptop", "cluster:uln", "fabric:ring-8", "probe:localhost:9999")
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -55,6 +55,7 @@ def test_a_file_of_a_machine_is_named_by_its_path(tmp_path_factory: pytest.TempP
         ("lapotp", "did you mean laptop"),
         ("perf", "--on host"),
         ("cluster", "write cluster:NAME"),
+        ("fabric:rign-8", "there is no fabric 'rign-8': choose from ring-8"),
         ("host:3", "no source or machine"),
         ("host,", "empty name"),
     ],

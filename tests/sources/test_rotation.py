@@ -71,7 +71,7 @@ def test_an_interval_must_make_sense_and_turns_begin_once() -> None:
     source = MachineSource("laptop")
     always = _group(source, "instructions")
     with source.open_sets(always, [], _LAPTOP) as rotation:
-        with pytest.raises(UsageError, match="interval of 0"):
+        with pytest.raises(UsageError, match="at least 1 ns"):
             next(iter(rotation.turns(steady(0), lambda: 0, lambda: False)))
         _turns(rotation, 50_000, [0])
         with pytest.raises(StateError):

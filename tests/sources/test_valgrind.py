@@ -243,7 +243,7 @@ def test_a_program_for_another_processor_is_refused(
     foreign = tmp_path / "foreign"
     foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\xf3\xff" + bytes(44))
     foreign.chmod(0o755)
-    with pytest.raises(CommandError, match="another processor") as caught:
+    with pytest.raises(CommandError, match="another architecture") as caught:
         _count(valgrind, "Ir", str(foreign))
     assert caught.value.exit_code == 126
 

@@ -110,7 +110,7 @@ def test_a_generator_that_is_killed_is_reported() -> None:
 def test_memory_that_does_not_fit_is_reported() -> None:
     with HostLoader(size=1 << 46) as loader:
         loader.set(LOCAL, 1)
-        with pytest.raises(GnomonError, match="are too much for node"):
+        with pytest.raises(GnomonError, match="do not fit node"):
             loader.measure(0.01)
 
 
@@ -125,12 +125,12 @@ def test_bad_channels_are_refused() -> None:
             loader.set(Channel(0, 2), 1)
         with pytest.raises(UsageError, match="21 generators on channel 0->0"):
             loader.set(Channel(0, 0), 21)
-        with pytest.raises(UsageError, match="a duty of 2 makes no sense"):
+        with pytest.raises(UsageError, match="the duty must be above 0"):
             loader.set(Channel(0, 0), 1, 2.0)
 
 
 def test_channels_are_written_with_a_dash_or_an_arrow() -> None:
     assert parse_channel("0-1") == parse_channel("0->1") == Channel(0, 1)
     assert str(Channel(0, 1).reverse) == "1->0"
-    with pytest.raises(UsageError, match="'north' is no channel"):
+    with pytest.raises(UsageError, match="'north' is not a channel"):
         parse_channel("north")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.views.sparkline import sparkline
+from gnomon.views.terminal.charts import sparkline
 
 _SERIES = st.lists(st.none() | st.floats(0, 1e15), max_size=300)
 

@@ -153,7 +153,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def relative_spread(values: Sequence[float]) -> float | None:
-    """Return the standard deviation relative to the mean, None when that makes no sense."""
+    """Return the standard deviation relative to the mean, None where it is undefined."""
     if len(values) < 2:
         return None
     mean = sum(values) / len(values)

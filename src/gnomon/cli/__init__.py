@@ -18,25 +18,25 @@ from gnomon.errors import GnomonError, UsageError
 # Commands by what they are for. Their modules are imported only when they are used: `gnomon
 # --help` must be instant.
 _GROUPS = {
-    "find your way": {
-        "doctor": "say what this machine can measure, and why not the rest",
+    "start here": {
+        "doctor": "show what this machine can measure, and why not the rest",
         "events": "list events, look one up, or see which can be counted here",
     },
     "measure a program": {
-        "survey": "measure every event over a program and say which matter",
+        "survey": "measure every event of a program and rank them by cost",
         "count": "count events while a program runs",
-        "compare": "say what changed between two versions of a program",
-        "scale": "find out how events grow with a parameter",
-        "estimate": "estimate every event at every tick of one run",
-        "phases": "find where a program's footprint or events change their course",
-        "profile": "find out where in a program an event happens",
-        "regions": "run a program and collect the regions that it marks",
+        "compare": "compare two versions of a program, event by event",
+        "scale": "model how events grow with a parameter",
+        "estimate": "estimate more events over time than counters can hold",
+        "phases": "split a run into phases by its footprint or events",
+        "profile": "sample where in a program an event happens",
+        "regions": "count events in regions that a program marks",
     },
     "memory": {
-        "memory": "probe this host's memory: latency, bandwidth, nodes",
-        "latency": "find out how long loads take, and where they are answered",
-        "locality": "find out which memory is accessed from where, with few counters",
-        "links": "show the links between nodes, load them, and experiment on them",
+        "memory": "measure this host's memory: latency, bandwidth, NUMA nodes",
+        "latency": "measure the latency of loads, and what served them",
+        "locality": "find which memory is accessed from which node",
+        "links": "show the links between nodes, load them, experiment on them",
     },
     "messages": {"messages": "measure, simulate and predict what messages cost"},
     "traces": {
@@ -49,7 +49,7 @@ _GROUPS = {
     },
     "simulated machines and studies": {
         "sim": "list and show simulated machines, and compile programs for them",
-        "lab": "carry out published studies again, and score estimators",
+        "lab": "reproduce published studies, and score estimators",
     },
 }
 COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
@@ -192,7 +192,7 @@ def main_parser() -> argparse.ArgumentParser:
         "  gnomon doctor\n"
         "  gnomon count -e task-clock,page-faults -- ./program\n"
         "  gnomon count -i 10ms -o run.gnomon -- ./program && gnomon show run.gnomon\n\n"
-        "`gnomon COMMAND --help` tells more.",
+        "`gnomon COMMAND --help` shows the options of a command.",
         formatter_class=_formatter,
     )
     parser.add_argument("--version", action="version", version=f"gnomon {__version__}")

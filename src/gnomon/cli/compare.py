@@ -1,8 +1,8 @@
-"""Say for every event what changed between two recordings, or between two commands.
+"""Show for every event what changed between two recordings, or between two commands.
 
-Two commands are run in turn, -r times each, so that whatever disturbs the machine
-disturbs both. A change is told from chance by a test that is corrected for the number
-of events; the change itself, with its interval, comes first.
+Two commands are run in turn, -r times each, so that interference from the machine
+affects both. Each change is tested for significance, corrected for the number
+of events, and is shown with its interval, largest first.
 
 examples:
   gnomon compare before.gnomon after.gnomon
@@ -28,14 +28,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recordings", nargs="*", metavar="REC", help="two .gnomon folders")
     options.add(parser, "events", "repeat", repeat="run each command N times (10)")
     tests = ("welch", "pooled", "mann-whitney", "permutation")
-    parser.add_argument("--test", choices=tests, help="how to tell a change from chance (welch)")
+    parser.add_argument("--test", choices=tests, help="significance test (welch)")
     corrections = ("bh", "holm", "bonferroni", "none")
-    parser.add_argument("--correction", choices=corrections, help="for many events (bh)")
-    parser.add_argument("--alpha", metavar="Q", type=float, help="q-value of a change (0.05)")
-    parser.add_argument("--level", metavar="L", type=float, help="of intervals (0.95)")
-    parser.add_argument("--anyway", action="store_true", help="compare different sources")
+    parser.add_argument(
+        "--correction", choices=corrections, help="correction for multiple tests (bh)"
+    )
+    parser.add_argument(
+        "--alpha", metavar="Q", type=float, help="largest q-value of a significant change (0.05)"
+    )
+    parser.add_argument(
+        "--level", metavar="L", type=float, help="confidence level of intervals (0.95)"
+    )
+    parser.add_argument("--anyway", action="store_true", help="compare even if the sources differ")
     options.add(
-        parser, "seed", "campaign", "input", "recorded", "on", "looks", output="record REC-a, REC-b"
+        parser,
+        "seed",
+        "campaign",
+        "input",
+        "recorded",
+        "on",
+        "looks",
+        output="write recordings REC-a and REC-b",
     )
     parser.set_defaults(argv=[])
 
@@ -57,9 +70,7 @@ def run(given: argparse.Namespace) -> int:
 def _subjects(given: argparse.Namespace) -> tuple[str | Command, str | Command]:
     if not given.argv:
         if len(given.recordings) != 2:
-            raise UsageError(
-                "there must be two to compare: name two recordings, or write -- CMD_A -- CMD_B."
-            )
+            raise UsageError("nothing to compare: name two recordings, or write -- CMD_A -- CMD_B.")
         return given.recordings[0], given.recordings[1]
     if given.recordings:
         raise UsageError("give two recordings or two commands, not both.")

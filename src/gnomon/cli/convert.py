@@ -1,9 +1,9 @@
-"""Turn the output of other tools into a recording, or a recording into other formats.
+"""Convert the output of other tools to a recording, or a recording to other formats.
 
-The formats are found out from the content of the input and the name of the output:
-what ends in .gnomon is a recording. Reads perf stat (text, -x, -j, -I), PAPI's
+Formats are detected from the content of the input and the name of the output:
+.gnomon is a recording. Reads perf stat (text, -x, -j, -I), PAPI's
 high-level JSON, likwid-perfctr CSV, and gnomon's own CSV and JSON lines; writes CSV,
-JSON lines and OpenMetrics text. An input of - is the standard input, an output of - the
+JSON lines and OpenMetrics text. As INPUT, - is standard input; as OUTPUT,
 standard output.
 
 examples:
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon convert`."""
     parser.add_argument("source", metavar="INPUT", help="a recording, a file of another tool, or -")
     parser.add_argument("output", metavar="OUTPUT", help="a recording (.gnomon), a file, or -")
-    parser.add_argument("--from", dest="input_format", metavar="FORMAT", help="of the input")
+    parser.add_argument("--from", dest="input_format", metavar="FORMAT", help="format of the input")
     parser.add_argument("--to", choices=EXPORTS, help="format of the output")
     options.add(parser, "overwrite")
 
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Convert and say what was done."""
     if given.json and given.output == "-":
-        raise UsageError("--json and - both want the standard output: name a file instead of -.")
+        raise UsageError("--json and - both write to standard output: name a file instead of -.")
     readings, warnings = options.call(convert, given, given.source, given.output)
     if given.json:
         from gnomon.views.envelope import envelope

@@ -1,10 +1,10 @@
 """Count events while a program runs, in a running process, or on whole CPUs.
 
-Without -e, counts a sensible choice of what this machine has. An event that cannot be
+Without -e, counts a default set of the events this machine has. An event that cannot be
 counted is reported with the reason; the exit status is the program's own, or 1 when
 nothing at all could be counted. With --json or --csv the program's output goes to stderr.
-With -o every reading is kept in a recording; without a name it is named after the program,
-with a number where that name is taken. `gnomon show` shows it, `gnomon convert` gives it to
+With -o every reading is stored in a recording; without REC it is named after the program,
+with a number where that name is taken. `gnomon show` shows it, `gnomon convert` exports it to
 other tools.
 
 examples:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon count`."""
     options.add(parser, "events", "simulation", "repeat", "interval", "target", "campaign",
-                repeat=1, seed="of the simulation (1)")  # fmt: skip
+                repeat=1, seed="seed of the simulation (1)")  # fmt: skip
     parser.add_argument(
         "-o", "--output", metavar="REC", nargs="?", const=True, help="write a recording"
     )
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-m", "--metrics", metavar="NAMES", help="metrics, as in ipc,cpu_utilisation, or all"
     )
     parser.add_argument(
-        "--per-scope", action="store_true", help="a line for each CPU, thread or process"
+        "--per-scope", action="store_true", help="one line per CPU, thread or process"
     )
     options.add(parser, "looks", "argv")
 

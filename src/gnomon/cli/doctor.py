@@ -1,7 +1,7 @@
-"""Say what this machine can measure, and why not the rest.
+"""Show what this machine can measure, and why not the rest.
 
 Every event with a name is opened and given something to count; an event that opens but
-does not count is reported as such. What stands in the way comes first, with a remedy.
+does not count is reported as such. Problems come first, each with a remedy.
 
 examples:
   gnomon doctor

@@ -1,10 +1,10 @@
-"""Estimate every event at every tick of one run, from as many counters as there are.
+"""Estimate every event at every tick of one run, from the counters available.
 
-Sets of events take turns on the counters, one per tick; what is not read in a tick is
-estimated from all that is, with a 90 % interval. Takes a program after --, a process, CPUs, or
-a recording made before. Readings and estimates are recorded; --watch only shows them
-while they come. Estimates are labelled. `estimate identify REC...` finds the process that
-each event of recordings follows.
+Sets of events take turns on the counters, one set per tick; an event not read in a tick is
+estimated from those that were, with a 90 % interval. Takes a program after --, a process, CPUs, or
+a recording. With -o readings and estimates are recorded; --watch shows them live. Estimates are
+labelled. `estimate identify REC...` finds the stochastic process that each event of
+the recordings follows.
 
 examples:
   gnomon estimate -e page-faults,context-switches,cpu-migrations --registers 1 -- ./program
@@ -44,36 +44,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("recordings", nargs="*", metavar="REC", help="a recording; several with identify")
     options.add(
         parser, "events", "interval", "target", "simulation", "recorded", "looks",
-        events="events, or all: every one; with identify as in a,b",
+        events="events, or all; with identify as in a,b",
         interval="length of a tick (20ms)",
-        seed="of the simulation (1, with identify 0)",
+        seed="seed of the simulation (1, with identify 0)",
     )  # fmt: skip
-    add("--watch", action="store_true", help="only show estimates while they come")
-    add("--always", metavar="EVENTS", help="counted in every tick; or none")
-    add("--registers", metavar="N", type=int, help="events at a time, besides")
-    add("--order", choices=_ORDERS, help="which set comes next (chosen)")
+    add("--watch", action="store_true", help="show estimates live, record nothing")
+    add("--always", metavar="EVENTS", help="events counted in every tick, or none")
+    add("--registers", metavar="N", type=int, help="further events counted at a time")
+    add("--order", choices=_ORDERS, help="how the next set is chosen (chosen)")
     add(
         "--weight", metavar="NAME=X", action="append", default=[],
-        help="how much an event or a metric matters to the order (1); may be repeated",
+        help="weight of an event or a metric in --order chosen (1); may be repeated",
     )  # fmt: skip
-    add("--model", metavar="NAME", help="what estimates (default)")
+    add("--model", metavar="NAME", help="model that estimates (default)")
     add(
         "--calibration", metavar="REC", action="append",
-        help="earlier runs, recorded over time, to learn from before; may be repeated",
+        help="recording of earlier runs to learn from first; may be repeated",
     )  # fmt: skip
     add(
         "--parameters", metavar="NAME",
-        help="processes that --store kept: a workload, MACHINE/WORKLOAD or a file",
+        help="stored processes to use: a workload, MACHINE/WORKLOAD or a file",
     )  # fmt: skip
-    recorded = parser.add_argument_group("of a recording")
+    recorded = parser.add_argument_group("recording")
     options.add(recorded, "run")
     recorded.add_argument("--smooth", action="store_true", help="estimate from the whole run")
     identify = parser.add_argument_group("identify")
     add = identify.add_argument
-    add("--closure", metavar="N", type=int, help="simulate each process N times as well")
-    add("--store", action="store_true", help="keep what was found for later runs")
-    add("--machine", metavar="NAME", help="store under this name of a machine")
-    add("--workload", metavar="NAME", help="store under this name of a workload")
+    add("--closure", metavar="N", type=int, help="also simulate each process N times, as a check")
+    add("--store", action="store_true", help="store the processes for later runs")
+    add("--machine", metavar="NAME", help="machine name to store under")
+    add("--workload", metavar="NAME", help="workload name to store under")
     parser.set_defaults(argv=[])
 
 
@@ -91,15 +91,11 @@ def run(given: argparse.Namespace) -> int:
     source = options.chosen_source(given)
     if given.watch:
         return _watch(given, weights=weights, on=source)
-    from gnomon.analysis.count.counting import free_recording
     from gnomon.analysis.estimate.estimating import estimate
 
-    target = options.target(given)
-    output = options.with_ending(given.output or free_recording(target))
-    state = options.call(estimate, given, target, weights=weights, on=source, output=output)
-    present.present(
-        "estimate", given, state, f"recorded; `gnomon estimate {output}` shows it again"
-    )
+    state = options.call(estimate, given, options.target(given), weights=weights, on=source)
+    notes = options.recorded(given, "estimate", "shows it again")
+    present.present("estimate", given, state, *notes)
     return _exit_code(state)
 
 
@@ -125,7 +121,7 @@ def _again(given: argparse.Namespace) -> int:
     if len(given.recordings) > 1:
         raise UsageError("give one recording; `gnomon estimate identify` takes several.")
     if given.argv or given.watch:
-        raise UsageError("a recording, or a program to run or watch: choose one.")
+        raise UsageError("a recording and something to run or watch were given: choose one.")
     options.refuse_given(given, *_FOR_RUNS, reason="is for a program to run: give one after --.")
     present.present("estimate", given, options.call(estimate, given, given.recordings[0]))
     return 0
@@ -150,7 +146,7 @@ def _weight(text: str) -> tuple[str, float]:
     except ValueError:
         value = -1.0
     if not (name and equals and 0 <= value < float("inf")):
-        raise UsageError(f"'{text}' is no weight: write NAME=X, as in cache-misses=5.")
+        raise UsageError(f"'{text}' is not a weight: write NAME=X, as in cache-misses=5.")
     return name, value
 
 

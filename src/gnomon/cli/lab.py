@@ -1,8 +1,8 @@
-"""Carry out published experiments again, or score estimators.
+"""Reproduce published experiments, or score estimators.
 
-`study` sets every quantity of a published study beside what is found here, with the tolerance and
-a verdict: reproduced, not reproduced, or shape only where no more than a sign, an order or a
-place can be compared. The exit code is 0 also when something is not reproduced.
+`study` compares every quantity of a published study with the value found here, by a tolerance and
+a verdict: reproduced, not reproduced, or shape only where just a sign, an order or a
+position can be compared. The exit code is 0 even when something is not reproduced.
 
 `bench` scores estimators of unread counters on series in which every count is known. DIR has a
 folder per data set, each with CSV files: a column per event, a row per slice. All but one event
@@ -29,14 +29,14 @@ from gnomon.errors import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the words of `gnomon lab` and their options."""
     words = parser.add_subparsers(dest="word", metavar="WORD", required=True)
-    study = words.add_parser("study", help="carry out a published study again")
+    study = words.add_parser("study", help="reproduce a published study")
     study.add_argument("name", metavar="NAME", help="a study, or `list` for all of them")
-    study.add_argument("--only", metavar="IDS", help="these experiments, as in E1,E5")
+    study.add_argument("--only", metavar="IDS", help="only these experiments, as in E1,E5")
     options.add(study, "seed", "resume", "overwrite", "looks", seed="of what is random (0)")
     bench = words.add_parser("bench", help="score estimators of unread counters")
     bench.add_argument("--data", metavar="DIR", required=True, help="a folder of data sets")
-    bench.add_argument("--models", metavar="NAMES", help="these models, as in default,hold")
-    bench.add_argument("--jobs", type=int, metavar="N", help="processes at work (one per CPU)")
+    bench.add_argument("--models", metavar="NAMES", help="only these models, as in default,hold")
+    bench.add_argument("--jobs", type=int, metavar="N", help="parallel processes (one per CPU)")
     options.add(bench, "seed", "overwrite", "looks", seed="of what is random (0)")
     for each in (study, bench):
         # The main parser has the option as well; there it must not be reset by its default here.
@@ -59,7 +59,7 @@ def _study(given: argparse.Namespace) -> int:
     if given.name == "list":
         for name in ("only", "html"):
             if getattr(given, name) is not None:
-                raise UsageError(f"--{name} is for one study: name it instead of list.")
+                raise UsageError(f"--{name} is for a single study: name one instead of list.")
         present.present("lab", given, studies())
         return 0
     only = options.names(given.only, "--only", "E1,E5")

@@ -1,18 +1,18 @@
-"""Find out how long the loads of a program take, and where they are answered.
+"""Measure the latency of a program's loads, and what served them.
 
-Loads slower than each of many edges are counted, one edge at a time in turns of 10 ms, and a bin
-is the difference of two edges. With --samples single loads are caught with their latency and what
-answered them. Peaks get the names of latencies that were measured by following pointers: on a
-simulated machine by itself, on a host from --latencies, which `gnomon memory -o` writes. Needs
+Loads slower than each of many edges are counted, one edge at a time in slices of 10 ms; a bin
+is the difference of two edges. With --samples single loads are sampled with their latency and
+data source. Peaks are named by latencies measured with a pointer chase: on a
+simulated machine automatically, on a host from --latencies, which `gnomon memory -o` writes. Needs
 Intel's load latency events, or for samples AMD's IBS or ARM's SPE; --on simulates a machine that
-has them, or listens to a probe elsewhere. With --json the program's output goes to stderr.
+has them, or connects to a probe on another host. With --json the program's output goes to stderr.
 
-`gnomon latency probe` is such a probe: it counts loads of this host and streams them. It is one
-file that needs nothing but Python 3: --print writes it out, to be copied to a host without gnomon
-and run there with python3. It listens on this host alone unless --bind says otherwise, and answers
-only those who prove that they know its token, which is read from a file or from
-GNOMON_PROBE_TOKEN. Messages are sealed against changes, not encrypted: over networks that others
-listen to, use a tunnel.
+`gnomon latency probe` is such a probe: it counts loads of this host and streams the counts. It is
+one file that needs only Python 3: --print writes it out, to be copied to a host without gnomon
+and run there with python3. It listens on 127.0.0.1 unless --bind is given, and serves
+only viewers that prove knowledge of its token, which is read from a file or from
+GNOMON_PROBE_TOKEN. Messages are authenticated, not encrypted: use a tunnel over untrusted
+networks.
 
 examples:
   gnomon latency -- ./program arg
@@ -59,25 +59,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("recording", nargs="?", metavar="REC", help="a .gnomon folder, or the word probe")
-    add("--edges", metavar="LIST", help="of the bins, in cycles (3,10:500:10)")
-    add("-i", "--slice", metavar="TIME", help="how long an edge is counted (10ms)")
-    add("--samples", action="store_true", help="sample loads with what answered")
+    add("--edges", metavar="LIST", help="edges of the bins in cycles (3,10:500:10)")
+    add("-i", "--slice", metavar="TIME", help="how long each edge is counted at a time (10ms)")
+    add("--samples", action="store_true", help="sample loads with their data source")
     add("--period", type=int, metavar="N", help="sample every N-th load")
-    add("--cost", action="store_true", help="show cycles spent, not loads")
-    add("--latencies", metavar="FILE", help="measured latencies, as JSON")
+    add("--cost", action="store_true", help="show cycles spent instead of loads")
+    add("--latencies", metavar="FILE", help="JSON file of measured latencies, to name peaks")
     options.add(
         parser,
         *("on", "seed", "target", "repeat", "campaign", "recorded", "looks"),
         on="host, a simulated machine or its .toml file, probe:HOST:PORT",
-        seed="of the sweeps and the simulation (1)",
-        repeat="run N times, for one histogram of all (1)",
+        seed="seed of the sweeps and the simulation (1)",
+        repeat="run N times, into one histogram (1)",
     )
-    add("--token-file", metavar="FILE", help="the token of the probe; else GNOMON_PROBE_TOKEN")
+    add("--token-file", metavar="FILE", help="file with the probe's token (GNOMON_PROBE_TOKEN)")
     probe = parser.add_argument_group("probe")
-    probe.add_argument("--port", type=int, metavar="N", help="to listen on (9999; 0: any)")
-    probe.add_argument("--bind", metavar="ADDRESS", help="to listen on (127.0.0.1)")
-    probe.add_argument("--simulate", action="store_true", help="make loads up, to try it")
-    probe.add_argument("--print", action="store_true", help="write out the probe's one file")
+    probe.add_argument("--port", type=int, metavar="N", help="port to listen on (9999; 0: any)")
+    probe.add_argument("--bind", metavar="ADDRESS", help="address to listen on (127.0.0.1)")
+    probe.add_argument("--simulate", action="store_true", help="send made-up loads, to try it")
+    probe.add_argument("--print", action="store_true", help="print the probe's source file")
     parser.set_defaults(argv=None)
 
 
@@ -142,7 +142,7 @@ def _result(given: argparse.Namespace, show: OnResult | None) -> LatencyResult:
         if given.argv is not None:
             raise UsageError(f"a command {reason}")
         if given.duration is None and not sys.stdin.isatty() and not given.samples:
-            raise UsageError("nothing says when to stop: give --duration.")
+            raise UsageError("no end is given: add --duration.")
     else:
         target = options.target(given)
     with campaign_progress(given, bar=(given.repeat or 1) > 1) as progress:

@@ -1,16 +1,16 @@
 """Show the nodes of a machine and the links between them, load them, and experiment on them.
 
-Without a word, nodes are shown as they are reported; --measure adds measured latencies and
-bandwidths, the links that these suggest, and where the two are apart. A channel is written
+Without a word, nodes are shown as firmware reports them; --measure adds measured latencies and
+bandwidths, the links that these imply, and where the two disagree. A channel is written
 0-1: CPUs of node 0 read memory of node 1. Words:
 
-  saturate [CHANNEL]    more and more generators on a channel
-  crosstalk [CHANNEL]   more and more generators in the other direction
-  idle-busy [CHANNEL]   is it faster to read a node that is awake?
-  emulate TOPOLOGY      load the channels that a topology does not have
-  live                  a screen on which generators are added and removed
+  saturate [CHANNEL]    add generators to a channel until it is saturated
+  crosstalk [CHANNEL]   add generators in the opposite direction
+  idle-busy [CHANNEL]   compare reading from an idle node and from a busy one
+  emulate TOPOLOGY      load the channels that a topology lacks
+  live                  add and remove generators on an interactive screen
 
-With --load, or after emulate, a program can run beside the load. No generator outlives the
+With --load or emulate, a program can run under load. No generator outlives the
 command, however it ends.
 
 examples:
@@ -45,19 +45,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "on", "seed", on="host, or a simulated machine or its .toml file")
     add("--measure", action="store_true", help="measure all channels")
     text = "while CMD runs: 0-1:80%% is a share of what the channel carries, 0-1:3 three generators"
-    add("--load", action="append", metavar="LOAD", help=f"{text}; may be given several times")
+    add("--load", action="append", metavar="LOAD", help=f"{text}; may be repeated")
     streams = ("triad", "copy", "read")
-    add("--stream", choices=streams, help="what generators do (triad; with --measure read)")
+    add("--stream", choices=streams, help="kernel of the generators (triad; with --measure read)")
     add("--most", type=int, metavar="N", help="at most N generators per channel")
-    add("--time", metavar="TIME", help="of a measurement (500ms)")
-    options.add(parser, "repeat", repeat="measure N times (3; 10 in turns)")
-    add("--size", metavar="SIZE", help="that a generator reads per pass (256MiB)")
+    add("--time", metavar="TIME", help="time per measurement (500ms)")
+    options.add(parser, "repeat", repeat="measure N times (3; idle-busy 10)")
+    add("--size", metavar="SIZE", help="memory a generator reads per pass (256MiB)")
     options.add(parser, "overwrite", "looks")
     parser.set_defaults(argv=None)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Show the topology, make an experiment, or run a program beside load."""
+    """Show the topology, make an experiment, or run a program under load."""
     present.check(given)
     if given.word == "live":
         return _live(given)
@@ -82,14 +82,16 @@ def _live(given: argparse.Namespace) -> int:
     for name in ("json", "csv", "html", "all", "measure", "load", "most", "repeat", "argv"):
         if getattr(given, name):
             what = "a program" if name == "argv" else f"--{name}"
-            raise UsageError(f"live is a screen, which {what} is not for: omit it.")
+            raise UsageError(
+                f"live is an interactive screen and takes no such option: omit {what}."
+            )
     from gnomon.analysis.links.measuring import SIZE, Place
     from gnomon.stress.streams import Stream
     from gnomon.views.links_live import run_live
 
     place = Place.of(given.on, given.seed)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("live needs a terminal for its screen and its keys: run it in one.")
+        raise UsageError("live needs a terminal: run it in one.")
     with place.loader(Stream(given.stream or "triad"), given.size or SIZE) as loader:
         run_live(loader, place.topology())
     return 0

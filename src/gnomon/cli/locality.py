@@ -1,13 +1,13 @@
-"""Find out which memory a program accesses from where, with few counters.
+"""Find which memory a program accesses from which node, with few counters.
 
 An array of counters follows the accesses that leave their node: a counter covers a range
 that grows with neighbouring accesses, and is flushed as a record of 16 bytes when another
 range needs it. On a simulated machine every remote access is seen. On this host accesses are
-sampled where the PMU tells addresses; a program compiled by `gnomon sim compile` tells all loads
-and stores; of any other one the kernel's page tables tell which pages it writes. With --by pages
-a static counter is a breakpoint register: few bytes, or a variable by its name, counted exactly.
-A process is watched until it ends, or until Ctrl-C. With --advise other placements of a program's
-objects are tried on the simulated machine, and those that save time are proposed. With --json the
+sampled where the PMU gives addresses; a program compiled by `gnomon sim compile` reports all loads
+and stores; for any other, the kernel's page tables show which pages it writes. With --by pages
+a static counter is a breakpoint register that counts a few bytes or a variable exactly.
+A process is watched until it ends, or until Ctrl-C. --advise tries other placements of a program's
+objects on the simulated machine and proposes those that save time. With --json the
 program's output goes to stderr.
 
 examples:
@@ -35,24 +35,32 @@ from gnomon.errors import UsageError
 _OWN = {
     "counters": (
         ("counters", "K", "dynamic counters per node (32)"),
-        ("range", "SIZE", "most that a counter covers (a page)"),
-        ("page", "SIZE", "what a range may not cross (a page of the machine)"),
-        ("scheme", ("plain", "hybrid"), "hybrid: pages that are seldom accessed share counters"),
-        ("gap", "SIZE", "hybrid: a range grows over this (64)"),
-        ("reach", "SIZE", "hybrid: a shared range grows over this (16MiB)"),
-        ("static", "RANGE", "count START-END, START+SIZE or a variable; may be given again"),
+        ("range", "SIZE", "largest range of a counter (a page)"),
+        ("page", "SIZE", "ranges do not cross pages of this size (the machine's)"),
+        ("scheme", ("plain", "hybrid"), "hybrid: rarely accessed pages share counters"),
+        ("gap", "SIZE", "hybrid: largest gap a range grows across (64)"),
+        ("reach", "SIZE", "hybrid: largest gap a shared range grows across (16MiB)"),
+        ("static", "RANGE", "count START-END, START+SIZE or a variable; may be repeated"),
     ),
     "ring buffer": (
-        ("ring", "SIZE", "of the ring buffer of a node (1MiB)"),
-        ("empty-every", "TIME", "empty it in turns (only when it is full)"),
-        ("fetch-delay", "TIME", "from a full ring until it is empty (none)"),
+        ("ring", "SIZE", "size of the ring buffer of a node (1MiB)"),
+        ("empty-every", "TIME", "empty it at this interval (only when full)"),
+        ("fetch-delay", "TIME", "delay from a full ring to an empty one (none)"),
     ),
     "accesses": (
-        ("scope", ("remote", "memory"), "those that other nodes answer (remote), or all of memory"),
-        ("by", ("auto", "samples", "trace", "pages"), "how accesses are found on this host (auto)"),
-        ("period", "N", "sample one access of N (1009)"),
+        (
+            "scope",
+            ("remote", "memory"),
+            "accesses to other nodes, or all that reach memory (remote)",
+        ),
+        (
+            "by",
+            ("auto", "samples", "trace", "pages"),
+            "how accesses are observed on this host (auto)",
+        ),
+        ("period", "N", "sample one access in N (1009)"),
     ),
-    "advice": (("margin", "PERCENT", "leave out what saves less of the time (3)"),),
+    "advice": (("margin", "PERCENT", "drop proposals that save less of the time (3)"),),
 }
 _MEASURING = ("on", "seed", "pid", "duration", "interval", "input", "output")
 
@@ -75,10 +83,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 group.add_argument(f"--{name}", metavar=takes, action=action, help=text)
         if title == "accesses":
             options.add(
-                group, "pid", "duration", "input", "interval", interval="look at pages (50ms)"
+                group,
+                "pid",
+                "duration",
+                "input",
+                "interval",
+                interval="scan pages every TIME (50ms)",
             )
         if title == "advice":
-            text = "try other placements on the machine, say which help and how much"
+            text = "try other placements on the simulated machine and propose the best"
             group.add_argument("--advise", action="store_true", help=text)
     options.add(parser, "top", "recorded", "looks", top="show N pages and objects (12)")
     parser.set_defaults(argv=None)
@@ -90,7 +103,7 @@ def run(given: argparse.Namespace) -> int:
     if given.advise:
         return _advise(given)
     if given.margin is not None:
-        raise UsageError("--margin is for advice: give --advise as well.")
+        raise UsageError("--margin needs --advise.")
     from gnomon.analysis.locality import locality
 
     result = options.call(locality, given, _subject(given))
@@ -108,7 +121,7 @@ def _subject(given: argparse.Namespace) -> object:
     measured = given.pid is not None or given.argv is not None
     if given.recording is not None:
         if measured:
-            raise UsageError("a recording and something to measure: choose one.")
+            raise UsageError("a recording and something to measure were given: choose one.")
         for name in _given(given):
             raise UsageError(f"--{name} is for a program to run: give one after --.")
         return given.recording

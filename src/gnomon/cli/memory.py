@@ -1,10 +1,10 @@
-"""Probe this host's memory: latency, bandwidth, cores, and how all that changes under load.
+"""Measure this host's memory: latency and bandwidth, idle and under load, by core and node.
 
-Parts: `curve` (latency over size, and the sizes of caches that it shows), `bandwidth` (read,
-copy, triad, and copy and triad with stores past the caches), `cores` (a line between two
+Parts: `curve` (latency over size, which shows the sizes of caches), `bandwidth` (read,
+copy, triad, and the last two with non-temporal stores), `cores` (a cache line between two
 CPUs, classes of cores, hardware threads of a core), `loaded` (latency while other CPUs read),
-`matrix` (between NUMA nodes). Without any named, all are probed, quickly. Best and median are
-shown, with the load of the machine. Nothing else should run meanwhile.
+`matrix` (between NUMA nodes). By default all parts are measured, briefly. Best and median are
+shown, with the load of the machine. Keep the machine otherwise idle.
 
 examples:
   gnomon memory
@@ -27,16 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon memory`."""
     add = parser.add_argument
     add("parts", nargs="*", metavar="PART", help="curve, bandwidth, cores, loaded, matrix")
-    add("--from", dest="smallest", metavar="SIZE", help="the least size of the curve (16KiB)")
-    add("--to", dest="largest", metavar="SIZE", help="largest size of curve (256MiB)")
-    add("--points", metavar="N", type=int, help="sizes of the curve per octave (4)")
-    add("--pages", choices=("small", "huge", "both"), help="pages of the curve (both)")
-    options.add(parser, "cpus", cpus="use these CPUs alone, as in 0-3,8")
-    add("--threads", metavar="LIST", help="threads that stream, as in 1,2,8")
-    add("--array", metavar="SIZE", help="the size of each array of streams")
-    add("--time", metavar="TIME", help="stream this long for each figure, as in 1s (200ms)")
+    add("--from", dest="smallest", metavar="SIZE", help="smallest size of the curve (16KiB)")
+    add("--to", dest="largest", metavar="SIZE", help="largest size of the curve (256MiB)")
+    add("--points", metavar="N", type=int, help="sizes per octave of the curve (4)")
+    add("--pages", choices=("small", "huge", "both"), help="page size of the curve (both)")
+    options.add(parser, "cpus", cpus="use only these CPUs, as in 0-3,8")
+    add("--threads", metavar="LIST", help="numbers of streaming threads, as in 1,2,8")
+    add("--array", metavar="SIZE", help="size of each array that is streamed")
+    add("--time", metavar="TIME", help="time per bandwidth measurement (200ms)")
     options.add(
-        parser, "recorded", "looks", output="keep the result as JSON, for `latency` and `show`"
+        parser, "recorded", "looks", output="write the result as JSON, for `latency` and `show`"
     )
 
 

@@ -1,11 +1,11 @@
-"""Measure, simulate and predict what messages cost, and what being told of one costs.
+"""Measure, simulate and predict what messages between processes cost.
 
-`bench` times every mechanism by which one process tells another of a message on this host,
-`interfere` what a waiting communicator takes from those that compute beside it. `predict`
-says what user-level notification would bring an application, `fit` fits the model to
-measurements of your own. `simulate` runs message programs on simulated clusters, `dirt` a
+`bench` times every mechanism by which one process notifies another on this host,
+`interfere` measures what a waiting communicator takes from computing threads. `predict`
+estimates what user-level notification would gain an application, `fit` fits its model to
+your measurements. `simulate` runs message programs on simulated clusters, `dirt` a
 small ray tracer that measures its own messages.
-`gnomon messages WORD --help` tells more.
+`gnomon messages WORD --help` shows the options of each.
 
 examples:
   gnomon messages bench -o bench.gnomon --html bench.html
@@ -80,33 +80,33 @@ def _host_options(parser: argparse.ArgumentParser, duration: str) -> None:
     options.add(
         *(parser, "cpus", "duration"),
         cpus="use these CPUs, as in 0,1",
-        duration=f"how long all of it takes, about ({duration})",
+        duration=f"total time, approximately ({duration})",
     )
     parser.add_argument("--spin", metavar="TIME", help="how long spin-block spins (5us)")
 
 
 def _bench_options(parser: argparse.ArgumentParser) -> None:
     _host_options(parser, "40s")
+    parser.add_argument("--regimes", metavar="LIST", help="idle, awake, siblings, same-core (all)")
     parser.add_argument(
-        "--regimes", metavar="LIST", help="of idle, awake, siblings, same-core (all)"
+        "--sizes", metavar="LIST", help="message sizes, as in 0,64,4KiB; none: only 0"
     )
-    parser.add_argument("--sizes", metavar="LIST", help="as in 0,64,4KiB; none: only 0")
     options.add(
         *(parser, "events", "output"),
-        events="count these for each message; or none",
-        output="record histograms and counts",
+        events="events to count per message, or none",
+        output="write a recording of histograms and counts",
     )
-    parser.add_argument("--from", dest="recorded", metavar="REC", help="show a recording again")
+    parser.add_argument("--from", dest="recorded", metavar="REC", help="show a recording")
 
 
 def _bench(given: argparse.Namespace) -> _Shown:
-    """Time messages between two processes of this host, by every mechanism there is.
+    """Time messages between two processes of this host, by every available mechanism.
 
-    Each mechanism is timed in regimes that are reported apart: `idle` (two cores, the waiting one
+    Each mechanism is timed in several regimes: `idle` (two cores, the waiting one
     halts), `awake` (two cores kept from halting by a process of the lowest priority), `siblings`
     (two threads of a core, where there are any) and `same-core`. In a virtual machine waking a
     halted CPU is the hypervisor's work and can cost ten times as much as the kernel's: compare
-    `idle` with `awake`. Sizes from 0 to 1 MiB are tried in one regime, and Hockney, LogGP and
+    `idle` with `awake`. Sizes from 0 to 1 MiB are timed in one regime, and Hockney, LogGP and
     PLogP are fitted to them. What cannot be measured here is listed with the reason.
 
     examples:
@@ -120,11 +120,11 @@ def _bench(given: argparse.Namespace) -> _Shown:
 
     if given.recorded is not None:
         if given.output is not None:
-            raise UsageError("--from shows what was measured, -o records it: choose one.")
+            raise UsageError("--from shows a recording and -o writes one: choose one.")
         for name in ("sizes", "events", "cpus", "duration", "spin"):
             if getattr(given, name) is not None:
                 raise UsageError(
-                    f"--{name} is for measuring, --from shows what was measured: choose one."
+                    f"--{name} is for measuring, --from shows a recording: choose one."
                 )
         return options.call(bench_of, given, given.recorded), ""
     with _progress("messages") as on_step:
@@ -137,20 +137,20 @@ def _bench(given: argparse.Namespace) -> _Shown:
 
 def _interfere_options(parser: argparse.ArgumentParser) -> None:
     _host_options(parser, "12s")
-    parser.add_argument("--pauses", metavar="LIST", help="before the next message (10us,100us,1ms)")
+    parser.add_argument("--pauses", metavar="LIST", help="pauses between messages (10us,100us,1ms)")
     parser.add_argument(
-        "--threads", metavar="N", type=int, help="that compute (one per CPU but the client's)"
+        "--threads", metavar="N", type=int, help="computing threads (one per CPU but the client's)"
     )
-    parser.add_argument("--rounds", metavar="N", type=int, help="of all ways (6)")
+    parser.add_argument("--rounds", metavar="N", type=int, help="rounds over all mechanisms (6)")
 
 
 def _interfere(given: argparse.Namespace) -> _Shown:
-    """Measure what a communicator that waits for messages takes from those that compute beside it.
+    """Measure what a communicator that waits for messages takes from computing threads.
 
     A node computes on its CPUs, one of which it shares with a communicator; a client on another
     CPU sends it messages with a pause in between. The communicator polls, polls for a while and
-    then blocks, or blocks. Shown are compute lost, latency, what a message takes, and the compute
-    per message below which polling pays off; then a recommendation in a sentence. Intervals hold
+    then blocks, or blocks. Shown are compute lost, latency, work per message, and the compute
+    per message below which polling pays off, with a recommendation. Intervals are 95 %
     95 %, from rounds that take turns.
 
     examples:
@@ -170,18 +170,23 @@ def _interfere(given: argparse.Namespace) -> _Shown:
 
 def _predict_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--from", dest="recorded", metavar="REC", required=True, help="made by `bench -o`"
+        "--from", dest="recorded", metavar="REC", required=True, help="a recording of `bench -o`"
     )
-    parser.add_argument("--app", metavar="FILE", required=True, help="a TOML file")
     parser.add_argument(
-        "-m", "--mechanism", metavar="NAME", help="what the application uses now (by its file)"
+        "--app", metavar="FILE", required=True, help="TOML file that describes the application"
     )
-    parser.add_argument("--regime", metavar="NAME", help="costs of this one (awake)")
-    options.add(parser, "seed", seed="of the intervals (0)")
+    parser.add_argument(
+        "-m",
+        "--mechanism",
+        metavar="NAME",
+        help="mechanism that the application uses now (as in FILE)",
+    )
+    parser.add_argument("--regime", metavar="NAME", help="regime whose costs are used (awake)")
+    options.add(parser, "seed", seed="seed of the intervals (0)")
 
 
 def _predict(given: argparse.Namespace) -> _Shown:
-    """Predict what user-level notification would bring an application, from costs of this host.
+    """Predict what user-level notification would gain an application, from costs of this host.
 
     Costs come from a recording of `gnomon messages bench`; the application is a TOML file:
 
@@ -210,15 +215,15 @@ def _fit_options(parser: argparse.ArgumentParser) -> None:
     laws = ("sharing", "misses", "imbalance")
     parser.add_argument("law", choices=laws, metavar="LAW", help=", ".join(laws))
     parser.add_argument("file", metavar="FILE", help="a CSV file with a header")
-    options.add(parser, "seed", seed="of the intervals (0)")
+    options.add(parser, "seed", seed="seed of the intervals (0)")
 
 
 def _fit(given: argparse.Namespace) -> _Shown:
-    """Fit a law of the model of messages to measurements of your own, in a CSV file with a header.
+    """Fit a law of the message model to your measurements, in a CSV file with a header.
 
     `sharing` fits how threads share a core: columns `threads` and `throughput`. `misses` fits how
     often an application asks for remote data: columns `nodes`, `threads` and `misses`. `imbalance`
-    fits how much the last of many nodes lags behind: a column a node, a row a step, with times.
+    fits how much the last of many nodes lags behind: a column per node, a row per step, with times.
     Each parameter comes with its 95 % interval.
 
     examples:
@@ -236,13 +241,13 @@ def _fit(given: argparse.Namespace) -> _Shown:
 
 def _simulate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "program", nargs="?", metavar="PROGRAM", help="a message program; without one, list them"
+        "program", nargs="?", metavar="PROGRAM", help="a message program (default: list them)"
     )
     parser.add_argument("words", nargs="*", metavar="KEY=VALUE", help="parameters of the program")
     options.add(
         *(parser, "on", "seed"),
-        on="clusters or their .toml files, as in uln,polling (all that come with gnomon)",
-        seed="of the simulation (1)",
+        on="clusters or .toml files, as in uln,polling (all built-in clusters)",
+        seed="seed of the simulation (1)",
     )
     parser.add_argument(
         "--timeline", type=int, metavar="N", help="list the first N steps of messages"
@@ -250,11 +255,11 @@ def _simulate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _simulate(given: argparse.Namespace) -> _Shown:
-    """Run a message program on simulated clusters, and show what it did on each of them.
+    """Run a message program on simulated clusters, and show its times on each.
 
     Programs are ping-pongs, exchanges, servers and the ray tracer of the model; clusters differ
-    in how their processors are told of messages: by the kernel, at user level, or by polling.
-    Without a program, all of them are listed with their parameters.
+    in how processors are notified of messages: by the kernel, at user level, or by polling.
+    Without a program, the programs are listed with their parameters.
 
     examples:
       gnomon messages simulate
@@ -272,12 +277,12 @@ def _simulate(given: argparse.Namespace) -> _Shown:
 
 _SIZES = {
     "nodes": "processes that share the volume (2)",
-    "renderers": "threads of each that draw (2)",
+    "renderers": "rendering threads per process (2)",
     "volume": "edge of the volume in voxels (96)",
     "brick": "edge of a brick in voxels (12)",
-    "cache": "voxels of other nodes that a node keeps (165888)",
+    "cache": "voxels of other nodes that a node caches (165888)",
     "image": "edge of the picture in pixels (96)",
-    "frames": "pictures, the camera turned by 5 degrees each (2)",
+    "frames": "pictures, each with the camera turned by 5 degrees (2)",
 }
 
 
@@ -287,24 +292,28 @@ def _dirt_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wakes",
         choices=("request", "line"),
-        help="what wakes a renderer: its request, or the cache line, as in the original (request)",
+        help="what wakes a renderer: its request, or its cache line as in the original (request)",
     )
     parser.add_argument(
-        "--sweep", choices=("misses", "bricks", "wakes"), help="measure a law instead of one run"
+        "--sweep", choices=("misses", "bricks", "wakes"), help="measure a law over many runs"
     )
     options.add(
-        parser, "seed", "output", seed="of the volume (1)", output="write the last picture, a PNG"
+        parser,
+        "seed",
+        "output",
+        seed="seed of the volume (1)",
+        output="write the last picture, a PNG",
     )
 
 
 def _dirt(given: argparse.Namespace) -> _Shown:
-    """Draw with a small ray tracer over software shared memory, which measures itself.
+    """Render with a small ray tracer over software shared memory, which measures itself.
 
-    Nodes are processes that share a volume in bricks; each keeps bricks of others in a cache and
-    asks their home for those that it misses. A communicator answers and wakes renderers. Shown
+    Nodes are processes that share a volume in bricks; each caches bricks of others and
+    requests missing ones from their home. A communicator answers and wakes renderers. Shown
     are misses and where time goes. `--sweep misses` measures how misses grow with nodes and
-    renderers, `bricks` how they change with the size of a brick, and `wakes` what the wrong
-    thread being woken costs, which `--wakes line` reproduces.
+    renderers, `bricks` how they change with the size of a brick, and `wakes` the cost of waking
+    the wrong thread, which `--wakes line` reproduces.
 
     examples:
       gnomon messages dirt -o picture.png
@@ -322,9 +331,13 @@ _Options = Callable[[argparse.ArgumentParser], None]
 _Word = Callable[[argparse.Namespace], _Shown]
 _WORDS: dict[str, tuple[str, _Options, _Word]] = {
     "bench": ("time messages on this host by every mechanism", _bench_options, _bench),
-    "interfere": ("measure what waiting takes from compute", _interfere_options, _interfere),
-    "predict": ("predict what user-level notification would bring", _predict_options, _predict),
-    "fit": ("fit laws of the model to measurements of your own", _fit_options, _fit),
+    "interfere": (
+        "measure what waiting for messages takes from compute",
+        _interfere_options,
+        _interfere,
+    ),
+    "predict": ("predict what user-level notification would gain", _predict_options, _predict),
+    "fit": ("fit laws of the model to your measurements", _fit_options, _fit),
     "simulate": ("run a message program on simulated clusters", _simulate_options, _simulate),
-    "dirt": ("draw with a ray tracer that measures its own messages", _dirt_options, _dirt),
+    "dirt": ("run a ray tracer that measures its own messages", _dirt_options, _dirt),
 }

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 _Returned = TypeVar("_Returned")
 _LARGEST_SEED = 2**63 - 1
-_PLACES = "host, valgrind, a simulated machine or its .toml file, cluster:NAME, probe:HOST:PORT"
+_PLACES = (
+    "host, valgrind, a simulated machine or its .toml file, cluster:NAME, fabric:NAME, "
+    "probe:HOST:PORT"
+)
 
 _OPTIONS = {
     "events": ("-e --events", "EVENTS", "events, as in a,b:u,{c,d}"),
@@ -31,25 +34,26 @@ _OPTIONS = {
     "duration": ("-d --duration", "TIME", "stop after TIME, as in 5s"),
     "output": ("-o --output", "REC", "write a recording"),
     "on": ("--on", "WHERE", _PLACES),
-    "preset_profile": ("--preset-profile", "NAME", "the machine's table of portable names"),
+    "preset_profile": ("--preset-profile", "NAME", "table of portable event names to use"),
     "timeout": ("--timeout", "TIME", "stop a run after TIME, as in 30s"),
-    "input": ("--input", "FILE", "standard input of each run (ours)"),
+    "input": ("--input", "FILE", "standard input of each run (inherited; empty with -r)"),
+    "show_output": ("--show-output", "", "show the program's output of every run, not of one"),
     "repeat": ("-r --repeat", "N", "run N times"),
-    "warmup": ("--warmup", "N", "run N times first, not counted (0)"),
+    "warmup": ("--warmup", "N", "N uncounted runs first (0)"),
     "pid": ("-p --pid", "PID", "in a running process"),
-    "run": ("--run", "N", "this run of a recording"),
-    "seed": ("--seed", "N", "of what is random"),
+    "run": ("--run", "N", "use run N of the recording"),
+    "seed": ("--seed", "N", "seed of random choices"),
     "top": ("-n --top", "N", "show N rows"),
     "all_cpus": ("-a --all-cpus", "", "on all CPUs"),
     "overwrite": ("--force", "", "replace existing files"),
-    "resume": ("--resume", "", "only go on with what was interrupted before"),
+    "resume": ("--resume", "", "continue an interrupted campaign; never start one"),
 }
 """Options by the parameters they are: flags, what they take (numbers, texts or nothing), help."""
 _NUMBERS = ("N", "PID")
 _GROUPS = {
     "simulation": ("on", "seed", "preset_profile"),
     "target": ("all_cpus", "cpus", "pid", "duration", "input"),
-    "campaign": ("timeout", "warmup", "resume"),
+    "campaign": ("timeout", "warmup", "show_output", "resume"),
     "recorded": ("output", "overwrite"),
 }
 _REPLACED = {
@@ -102,11 +106,11 @@ def refuse_replaced(arguments: Sequence[str]) -> None:
     for argument in arguments:
         option = argument.partition("=")[0]
         if option in _REPLACED:
-            raise UsageError(f"{option} is gone: write {_REPLACED[option]}.")
+            raise UsageError(f"{option} was replaced by {_REPLACED[option]}.")
 
 
 def refuse_given(given: argparse.Namespace, *names: str, reason: str) -> None:
-    """Complain about options that make no sense here, as those of runs beside a recording."""
+    """Refuse options that do not apply here, such as those of runs beside a recording."""
     for name in (each for word in names for each in _GROUPS.get(word, (word,))):
         if getattr(given, name, None):
             flag = _OPTIONS.get(name, (f"--{name}", "", ""))[0].split()[0]
@@ -129,7 +133,7 @@ def names(text: str | None, option: str, example: str) -> list[str] | None:
         return None
     found = [each.strip() for each in text.split(",") if each.strip()]
     if not found:
-        raise UsageError(f"{option} names nothing: write names as in {example}.")
+        raise UsageError(f"{option} is empty: write names as in {example}.")
     return found
 
 
@@ -159,9 +163,9 @@ def target(given: argparse.Namespace, does: str = "measure", *, limited: bool = 
         raise UsageError("--input is for a command to run: give one after --.")
     if getattr(given, "all_cpus", False) or cpus is not None:
         if pid is not None:
-            raise UsageError("-p follows a process and -a or -C whole CPUs: choose one.")
+            raise UsageError("-p counts in a process, -a and -C on whole CPUs: choose one.")
         if not (limited or what or given.duration or sys.stdin.isatty()):
-            raise UsageError("nothing says when to stop: give --duration or a command after --.")
+            raise UsageError("no end is given: add --duration, or a command after --.")
         return Cpus(None if cpus is None else parse_cpu_list(cpus), what)
     if pid is not None:
         if what is not None:
@@ -197,7 +201,7 @@ def chosen_machine(given: argparse.Namespace) -> Simulator | None:
         return source
     if source.capabilities.simulated or not source.capabilities.samples:
         raise UsageError(
-            f"'{given.on}' is no machine: choose host, or a simulated machine as in --on ring-4."
+            f"'{given.on}' is not a machine: choose host, or a simulated machine as in --on ring-4."
         )
     return None
 
@@ -205,13 +209,13 @@ def chosen_machine(given: argparse.Namespace) -> Simulator | None:
 def refuse_without_command(given: argparse.Namespace) -> None:
     """Complain about --on where nothing is run."""
     if given.on is not None and not given.argv:
-        raise UsageError("--on is for commands to run: a recording was made where it was made.")
+        raise UsageError("--on is for a command to run: a recording already has its source.")
 
 
 def checked_seed(seed: int) -> int:
-    """Return a seed, or complain about one that makes no sense."""
+    """Return a seed, or refuse one that is out of range."""
     if not 0 <= seed <= _LARGEST_SEED:
-        raise UsageError(f"seed {seed} is out of range: choose one from 0 to 2^63 - 1.")
+        raise UsageError(f"--seed must be from 0 to 2^63 - 1, not {seed}.")
     return seed
 
 

@@ -1,7 +1,7 @@
-"""Find the phases of a program: where its footprint, or any event, changes its course.
+"""Split a run into phases: find where its footprint, or the rate of any event, changes.
 
 Takes a recording, or runs a program and reads its memory and its counters every 10 ms.
-A split must be worth it: one that noise would show as well is refused, and the table has
+A split that noise alone could explain is rejected; the table may then have
 a single phase. With --json or --csv the program's output goes to stderr.
 
 examples:
@@ -41,12 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max", metavar="N", type=int, dest="max_phases", help=most)
     parser.add_argument("--exactly", metavar="N", type=int, help="N phases, significant or not")
     shapes = ("auto", *map(str, Shape))
-    parser.add_argument("--shape", choices=shapes, help="what a phase is taken to be (auto)")
+    parser.add_argument("--shape", choices=shapes, help="model of a phase (auto)")
     least = f"a phase has at least N points ({MIN_POINTS})"
     parser.add_argument("--min-points", metavar="N", type=int, help=least)
     options.add(parser, "run", run="the run to split (the first)")
     options.add(parser, "events", "interval", interval=f"read every TIME ({INTERVAL})")
-    options.add(parser, "simulation", seed="of the simulation (1)")
+    options.add(parser, "simulation", seed="seed of the simulation (1)")
     options.add(parser, "repeat", "target", "campaign", "recorded", "looks", repeat=1)
     parser.set_defaults(argv=None)
 
@@ -73,7 +73,7 @@ def _subject(given: argparse.Namespace) -> str | Target:
         recording: str = given.recording
         return recording
     if given.recording is not None:
-        raise UsageError("a recording and a command to run: choose one.")
+        raise UsageError("a recording and a command were given: choose one.")
     if given.run is not None and given.repeat == 1:
-        raise UsageError("--run chooses one of several runs: omit it, or ask for them with -r.")
+        raise UsageError("--run selects one of several runs: omit it, or make more with -r.")
     return options.target(given, "split")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of looking; --json is there already, for every command."""
-    parser.add_argument("--html", metavar="FILE", help="write a page, one HTML file, as well")
+    parser.add_argument("--html", metavar="FILE", help="also write a page: one HTML file")
     parser.add_argument("--csv", action="store_true", help="print the tables as CSV")
-    parser.add_argument("--all", action="store_true", help="show everything, unfolded")
+    parser.add_argument("--all", action="store_true", help="show everything, with all folds open")
     modes = ("auto", "always", "never")
     parser.add_argument("--color", choices=modes, default="auto", help="colour the output")
 

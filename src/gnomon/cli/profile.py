@@ -1,8 +1,8 @@
-"""Find out where in a program an event happens: by function, source line or address.
+"""Sample where in a program an event happens: by function, source line or address.
 
-A sample is taken each time the event has happened so often; without -c that is a prime
-number that gives a useful number of samples. Lines need a program built with -g.
-Ctrl-C ends the sampling and shows what was sampled so far.
+A sample is taken every N occurrences of the event (-c); by default N is a prime
+that gives a useful number of samples. Lines need a program built with -g.
+Ctrl-C stops sampling and shows the samples so far.
 
 examples:
   gnomon profile -- ./program
@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon profile`."""
     shared.add(parser, "events", events="the event to sample (cpu-clock)")
     parser.add_argument("-c", "--threshold", type=int, metavar="N", help="events per sample")
-    shared.add(parser, "simulation", "target", seed="of the simulation (1)")
-    parser.add_argument("--by", choices=_BY, default="function", help="how to group (function)")
+    shared.add(parser, "simulation", "target", seed="seed of the simulation (1)")
+    parser.add_argument("--by", choices=_BY, default="function", help="group samples by (function)")
     shared.add(parser, "top", top=20)
     present.add_options(parser)
     shared.add(parser, "argv")

@@ -1,7 +1,7 @@
-"""Run a program and collect the regions that it marks.
+"""Run a program and count events in the regions that it marks.
 
 A program marks regions with `with gnomon.region("name"):` or `@gnomon.region("name")`.
-What they count is chosen here with -e. A file that ends in .py is run by this Python.
+-e selects the events. A file that ends in .py is run by this Python.
 Regions of forked children and of processes that were killed are collected as well.
 
 examples:
@@ -22,10 +22,14 @@ from gnomon.errors import GnomonError
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon regions`."""
-    shared.add(parser, "events", events="what regions count")
-    parser.add_argument("--raw", action="store_true", help="leave in what regions cost themselves")
+    shared.add(parser, "events", events="events to count in regions")
     parser.add_argument(
-        "--exclusive", action="store_true", help="also the time of a region without those inside it"
+        "--raw", action="store_true", help="do not subtract the overhead of regions"
+    )
+    parser.add_argument(
+        "--exclusive",
+        action="store_true",
+        help="also show the time of a region without nested ones",
     )
     shared.add(parser, "input", "looks", "argv")
 

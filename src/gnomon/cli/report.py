@@ -1,9 +1,9 @@
-"""Write one page of recordings and saved results: a single HTML file, or a live page.
+"""Put recordings and saved results on one page: an HTML file, or a page served live.
 
-The file needs nothing else: it opens from disk, prints well and follows a dark desktop. Each
-recording is shown as what it is a recording of, each file of JSON as the result that it holds;
-two recordings are compared as well. With --serve the page is shown in a browser instead, from
-this host only, and made anew when a recording has grown; Ctrl-C ends it.
+The file is self-contained: it opens from disk, prints well and has a dark mode. Each
+recording and each result is shown as by its own command;
+two recordings are also compared. With --serve the page is served over HTTP instead, on
+this host only, and updated when a recording grows; Ctrl-C stops it.
 
 examples:
   gnomon report run.gnomon
@@ -25,10 +25,12 @@ _FILE = "report.html"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon report`."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help=".gnomon folders, or JSON")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=".gnomon folders or JSON files")
     options.add(parser, "output", "overwrite", output=f"the page ({_FILE})")
-    parser.add_argument("--serve", action="store_true", help="show it in a browser, live")
-    parser.add_argument("--port", type=int, help="of --serve (any free one)")
+    parser.add_argument(
+        "--serve", action="store_true", help="serve the page live instead of writing it"
+    )
+    parser.add_argument("--port", type=int, help="port of --serve (any free one)")
     parser.add_argument("--host", help="address of --serve (127.0.0.1)")
 
 
@@ -37,7 +39,7 @@ def run(given: argparse.Namespace) -> int:
     if given.serve:
         return _serve(given)
     if given.port is not None or given.host is not None:
-        raise UsageError("--port and --host are for a page that is served: give --serve as well.")
+        raise UsageError("--port and --host need --serve.")
     from gnomon.analysis.recorded import report
 
     page = options.call(report, given, given.files)
@@ -76,7 +78,7 @@ def _serve(given: argparse.Namespace) -> int:
             (host, port), lambda: ReportPage.of(given.files).html(following=True), version
         )
     except OSError as error:
-        raise UsageError(f"{host}:{port} cannot be served on: {error.strerror}.") from None
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}.") from None
     if given.json:
         from gnomon.views.envelope import envelope
 

@@ -1,4 +1,4 @@
-"""Run a program for many values of a parameter and say how every event grows with it.
+"""Run a program for many values of a parameter and model how every event grows with it.
 
 The command is run with each value in place of {n}, -r times, in random order. Each event
 gets the model that describes it best: constant, logarithmic, linear, n log n, quadratic,
@@ -28,17 +28,17 @@ from gnomon.sources.base import Command
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon scale`."""
-    text = "a recording of `scale -o`, to look at again"
+    text = "show a recording of `scale -o`"
     parser.add_argument("recording", nargs="?", metavar="REC", help=text)
-    text = "a parameter and its values; may be given twice"
+    text = "a parameter and its values; may be repeated once"
     parser.add_argument("--param", action="append", metavar="NAME=V,V,...", default=[], help=text)
     options.add(parser, "events", "repeat", repeat="run each point N times (3)")
     text = "predict what another run would count there; may be repeated"
     parser.add_argument("--at", action="append", metavar="NAME=V", help=text)
-    parser.add_argument("--level", metavar="L", type=float, help="of intervals (0.95)")
-    options.add(
-        parser, "seed", "campaign", "input", seed="of the order in which points are run (0)"
+    parser.add_argument(
+        "--level", metavar="L", type=float, help="confidence level of intervals (0.95)"
     )
+    options.add(parser, "seed", "campaign", "input", seed="seed of the order of points (0)")
     options.add(parser, "recorded", "on", "looks")
     parser.set_defaults(argv=[])
 
@@ -59,7 +59,7 @@ def _subject(
 ) -> tuple[str | Command, Mapping[str, tuple[str, ...]] | None]:
     if given.recording is not None:
         if given.argv or given.param or given.output:
-            raise UsageError("a recording is there already: give it alone, or a command to run.")
+            raise UsageError("a recording and a command were given: choose one.")
         return given.recording, None
     if not given.argv:
         raise UsageError("nothing to run: give a command with {n} in it after --, or a recording.")

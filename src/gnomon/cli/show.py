@@ -1,9 +1,9 @@
 """Show a recording of any kind, or a result that was saved as JSON.
 
-A recording is shown as the command that made it shows it: a survey as a survey, growth as
-growth, estimates as they were made then. With --readings, -e, --run or --per-scope it is shown
-as what was read: totals, and their course over time. A result is what a command printed with
---json, and is shown as that command shows it.
+A recording is shown as by the command that made it: a survey as a survey, growth as
+growth, estimates as they were stored. With --readings, -e, --run or --per-scope it is shown
+as raw readings: totals, and rates over time. A result is the output of a command with
+--json, and is shown as by that command.
 
 examples:
   gnomon show survey.json --html survey.html
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon show`."""
-    parser.add_argument("file", metavar="FILE", help="a .gnomon folder, or JSON")
-    parser.add_argument("--readings", action="store_true", help="totals and course, of any kind")
-    parser.add_argument("-e", "--events", metavar="EVENTS", help="only these, separated by commas")
-    parser.add_argument("--run", metavar="N", type=int, help="only this run")
-    parser.add_argument("--per-scope", action="store_true", help="a line for each CPU or thread")
+    parser.add_argument("file", metavar="FILE", help="a .gnomon folder, or a JSON file")
+    parser.add_argument(
+        "--readings", action="store_true", help="show totals and rates over time, for any kind"
+    )
+    parser.add_argument(
+        "-e", "--events", metavar="EVENTS", help="only these events, separated by commas"
+    )
+    parser.add_argument("--run", metavar="N", type=int, help="only run N")
+    parser.add_argument("--per-scope", action="store_true", help="one line per CPU or thread")
     parser.add_argument("--salvage", action="store_true", help="skip damaged files")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     present.add_options(parser)

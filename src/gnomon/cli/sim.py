@@ -1,12 +1,14 @@
-"""List and show simulated machines and what can run on them; compile programs for them.
+"""List and show simulated machines, fabrics and what can run on them; compile programs.
 
-  list [machines]    all machines that come with gnomon
-  list workloads     what can run on them
-  show NAME          a machine, or a .toml file of your own, in full
-  show workload:NAME a workload with its parameters
+  list [machines]    list the built-in machines
+  list workloads     list the built-in workloads
+  list fabrics       list the built-in interconnects, for --on fabric:NAME
+  show NAME          describe a machine, built-in or from a .toml file
+  show workload:NAME describe a workload and its parameters
+  show fabric:NAME   describe an interconnect, built-in or from a .toml file, and its loads
   compile ARGS       compile and link a program so that its memory references can be traced
 
-What comes after compile is gcc's: its options, -c and linking in separate calls. Only --compiler,
+Arguments after compile are passed to gcc; compiling and linking may be separate calls. --compiler,
 --cxx and --json, which come first, are gnomon's own. A file whose name ends in .cc, .cpp, .cxx or
 .C is compiled and linked as C++.
 
@@ -17,6 +19,7 @@ examples:
   gnomon sim show my-machine.toml --json
   gnomon sim list workloads
   gnomon sim show workload:triad
+  gnomon sim show fabric:torus-12x8
   gnomon sim compile -O2 -fopenmp prog.c -o prog
   gnomon sim compile --compiler g++-12 -O2 prog.cpp -o prog
   make CC="gnomon sim compile" CXX="gnomon sim compile --cxx"
@@ -80,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     notes = []
     if options.svg is not None:
         if not isinstance(found, sim.MachineResult):
-            raise UsageError("--svg draws a machine, and a workload is none.")
+            raise UsageError("--svg draws machines only, not workloads or fabrics.")
         _draw(found.machine, options.svg, force=options.overwrite)
         notes = [f"drawn in {options.svg}"]
     present.present("sim", options, found, *notes)

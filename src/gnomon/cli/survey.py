@@ -1,10 +1,10 @@
-"""Measure every event that can be counted over a program, and say which matter.
+"""Measure every event that can be counted over a program, and rank them by cost.
 
 The program is run once for each batch of events that fit on the counters together, the
-batches in random order, and all of that several times, so that no event is extrapolated.
+batches in random order, each several times, so that no event is extrapolated.
 Without a PMU the kernel's software events and, where valgrind is installed, its exact counts
-are taken; --on chooses other sources. Every finished run is recorded at once: after
-Ctrl-C, the same command or --resume goes on where the survey stopped.
+are used; --on selects other sources. Every run is recorded as it ends: after
+Ctrl-C, the same command or --resume continues where the survey stopped.
 
 examples:
   gnomon survey -- ./program arg
@@ -33,12 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon survey`."""
     parser.add_argument("recording", nargs="?", metavar="REC", help="show a survey made before")
     options.add(parser, "repeat", "events", "output", repeat="run each batch N times (3)")
-    options.add(parser, "on", on="where to count, several with commas: host,valgrind,laptop")
+    options.add(parser, "on", on="where to count; several with commas, as in host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
-    options.add(parser, "interval", interval="longest turn of --one-run (20ms)")
+    options.add(parser, "interval", interval="longest turn of an event set with --one-run (20ms)")
     options.add(parser, "target", duration="length of a run (1s with -p, -a or -C)")
-    options.add(parser, "timeout", "warmup", "seed", seed="of the order of runs (1)")
-    text = "only go on with what was interrupted before, in REC without a command"
+    options.add(
+        parser, "timeout", "warmup", "show_output", "seed", seed="seed of the run order (1)"
+    )
+    text = "continue an interrupted survey, that of REC without a command; never start one"
     parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
     options.add(parser, "overwrite", "looks")
     parser.set_defaults(argv=[])
@@ -64,15 +66,15 @@ def _result(given: argparse.Namespace) -> surveys.SurveyResult:
         from gnomon.recording import Recording
 
         if given.argv or given.resume:
-            raise UsageError("a survey is either shown or made: omit the command.")
-        options.refuse_given(given, "target", reason="is for a survey to make: omit the recording.")
+            raise UsageError("a recording and a command were given: omit the command.")
+        options.refuse_given(given, "target", reason="is for making a survey: omit the recording.")
         with Recording.open(given.recording) as recording:
             return surveys.survey_of(recording)
     with campaign_progress(given) as show:
         if isinstance(given.resume, str):
             if given.argv:
-                raise UsageError("--resume REC knows the command from the recording: omit it.")
-            options.refuse_given(given, "target", reason="goes with --resume, and no recording.")
+                raise UsageError("--resume REC takes the command from the recording: omit it.")
+            options.refuse_given(given, "target", reason="cannot be combined with --resume REC.")
             return options.call(surveys.resume, given, given.resume, on_progress=show)
         target = options.target(given, "survey", limited=True)
         return options.call(surveys.survey, given, target, on_progress=show)

@@ -281,7 +281,7 @@ def parse_terms(text: str) -> tuple[str, dict[str, int]]:
         try:
             values[name.strip()] = int(number, 0) if equals else 1
         except ValueError:
-            raise UsageError(f"'{text}': '{number}' is no value for term '{name}'") from None
+            raise UsageError(f"'{text}': '{number}' is not a value for term '{name}'") from None
     return match[1], values
 
 

@@ -277,7 +277,7 @@ def parse_likwid_group(text: str, name: str, file: str = "") -> LikwidGroup:
             continue
         counter, *rest = line.split()
         if len(rest) != 1:
-            warnings.append(LineWarning(file, number, f"'{line}' is no counter and event"))
+            warnings.append(LineWarning(file, number, f"'{line}' is not a counter and event"))
             continue
         event = _event_name(counter, rest[0])
         events[counter] = event

@@ -40,7 +40,7 @@ _HARDWARE = (
     ("cache-references", (), 2, "accesses to the last-level cache", (_VENDOR_CAVEAT,)),
     ("cache-misses", (), 3, "accesses that missed the last-level cache", (_VENDOR_CAVEAT,)),
     ("branches", ("branch-instructions",), 4, "branches retired", ()),
-    ("branch-misses", (), 5, "branches predicted wrongly", ()),
+    ("branch-misses", (), 5, "mispredicted branches", ()),
     ("bus-cycles", (), 6, "cycles of the bus clock", ()),
     ("stalled-cycles-frontend", ("idle-cycles-frontend",), 7, "cycles without new micro-ops", ()),
     (
@@ -59,11 +59,11 @@ _SOFTWARE = (
     ("task-clock", (), 1, "time the task ran on a CPU", "ns"),
     ("page-faults", ("faults",), 2, "page faults, minor and major", ""),
     ("context-switches", ("cs",), 3, "times the task was switched off a CPU", ""),
-    ("cpu-migrations", ("migrations",), 4, "times the task went on on another CPU", ""),
-    ("minor-faults", (), 5, "page faults served without input or output", ""),
-    ("major-faults", (), 6, "page faults that had to read from storage", ""),
-    ("alignment-faults", (), 7, "unaligned accesses that the kernel had to mend", ""),
-    ("emulation-faults", (), 8, "instructions that the kernel had to emulate", ""),
+    ("cpu-migrations", ("migrations",), 4, "times the task was moved to another CPU", ""),
+    ("minor-faults", (), 5, "page faults served without I/O", ""),
+    ("major-faults", (), 6, "page faults that read from storage", ""),
+    ("alignment-faults", (), 7, "unaligned accesses fixed up by the kernel", ""),
+    ("emulation-faults", (), 8, "instructions emulated by the kernel", ""),
     ("cgroup-switches", (), 11, "switches to a task of another control group", ""),
 )
 

@@ -379,7 +379,7 @@ def _check(table: MetricTable, metric: Metric, section: Section) -> None:
     factor = metric.unit.factor
     if factor != 1 and _Coefficient().run(metric.formula.code) == 1 / factor:
         raise section.error(
-            f"the unit '{metric.unit.text}' already converts: leave the factor "
-            f"{float(1 / factor):g} out",
+            f"the unit '{metric.unit.text}' already converts: omit the factor "
+            f"{float(1 / factor):g}",
             "formula",
         )

@@ -52,7 +52,7 @@ def parse_modifiers(letters: str, where: str) -> Modifiers:
             f"h (hypervisor), G (guest), H (host), p (precise), D (pinned), e (exclusive)."
         )
     if letters.count("p") > 3:
-        raise UsageError(f"'{where}' asks for more precision than there is: at most ppp.")
+        raise UsageError(f"'{where}' has too many p: ppp is the highest precision.")
     levels = any(letter in letters for letter in "ukh")
     sides = any(letter in letters for letter in "GH")
     return Modifiers(
@@ -119,7 +119,7 @@ def _refuse_duplicates(groups: list[Group]) -> None:
     for group in groups:
         for request in group:
             if request.label in seen:
-                raise UsageError(f"event '{request.label}' is asked for twice: once is enough.")
+                raise UsageError(f"event '{request.label}' is given twice: name it once.")
             seen.add(request.label)
 
 

@@ -4,11 +4,18 @@
 bits of packets are declared by gnomon, in `layout.toml`.
 """
 
-from gnomon.fabric.description import Adapter, Fabric, fabric_names, load_fabric, parse_fabric
-from gnomon.fabric.layout import Layout, load_layout
-from gnomon.fabric.load import Category, Gaps, Listed, Load, Operation, operation
-from gnomon.fabric.run import COLUMNS, Columns, FabricRun, Points, idle_rows
-from gnomon.fabric.topology import FabricError, Topology, ring, switch, torus
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon import lazy_names
+
+if TYPE_CHECKING:
+    from gnomon.fabric.description import Adapter, Fabric, fabric_names, load_fabric, parse_fabric
+    from gnomon.fabric.layout import Layout, load_layout
+    from gnomon.fabric.load import Category, Gaps, Listed, Load, Operation, operation
+    from gnomon.fabric.run import COLUMNS, Columns, FabricRun, Points, idle_rows
+    from gnomon.fabric.topology import FabricError, Topology, ring, switch, torus
 
 __all__ = [
     "COLUMNS",
@@ -35,3 +42,57 @@ __all__ = [
     "switch",
     "torus",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(
+            (
+                "Adapter",
+                "Fabric",
+                "fabric_names",
+                "load_fabric",
+                "parse_fabric",
+            ),
+            "description",
+        ),
+        **dict.fromkeys(
+            (
+                "Layout",
+                "load_layout",
+            ),
+            "layout",
+        ),
+        **dict.fromkeys(
+            (
+                "Category",
+                "Gaps",
+                "Listed",
+                "Load",
+                "Operation",
+                "operation",
+            ),
+            "load",
+        ),
+        **dict.fromkeys(
+            (
+                "COLUMNS",
+                "Columns",
+                "FabricRun",
+                "Points",
+                "idle_rows",
+            ),
+            "run",
+        ),
+        **dict.fromkeys(
+            (
+                "FabricError",
+                "Topology",
+                "ring",
+                "switch",
+                "torus",
+            ),
+            "topology",
+        ),
+    },
+)

@@ -77,6 +77,7 @@ class Layout:
     samples: dict[str, Sample]
     stamps: dict[str, float]
     flag_line: dict[str, int]
+    sync_pattern: int
 
     def length(self, number: int) -> int:
         """Return the symbols of a packet of this type."""
@@ -218,9 +219,10 @@ def _layout(top: Section) -> Layout:
     line = top.section("flag_line")
     tails = {key: whole(line, key) for key in ("send", "echo")}
     line.finish()
+    sync = whole(top, "sync_pattern")
     top.finish()
     return Layout(
-        name, types, fields, wide, polynomial, initial, tuple(masked), samples, times, tails
+        name, types, fields, wide, polynomial, initial, tuple(masked), samples, times, tails, sync
     )
 
 

@@ -24,6 +24,7 @@ ADDRESS_WINDOW = 64 << 20
 """Bytes of each node that addresses are drawn from: the adapter's window."""
 NODE_SHIFT = 48
 """An address names its node in the 16 bits above these."""
+_NEVER = 1 << 60  # symbols
 _DEFAULT_LOW, _DEFAULT_HIGH = 600.0, 6000.0  # ns: Manzke, section 4.5
 
 
@@ -174,7 +175,9 @@ class Load:
             "targets": targets,
             "hosts": hosts,
             "window_bytes": ADDRESS_WINDOW,
-            "stop": 1 << 60 if self.duration_ns is None else round(self.duration_ns / ns),
+            "stop": _NEVER
+            if self.duration_ns is None
+            else min(_NEVER, round(self.duration_ns / ns)),
         }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gnomon import _native
-from gnomon.fabric.layout import load_layout
+from gnomon.fabric.layout import IDLE, load_layout
 from gnomon.fabric.load import Listed, Load
 from gnomon.fabric.topology import FabricError
 
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
     from gnomon.fabric.layout import Layout
 
 Columns = dict[str, "NDArray[Any]"]
-"""Packets in order of time, a column each: `time` (i8), `lc` (u2), `type` (u1), `flags` (u1), `src`
-and `dst` (u2), `tx` (u1), `addr` (u8), `dt` (u4). Times are in symbols; `dt` is how long before the
-packet was made."""
-COLUMNS = ("time", "lc", "type", "flags", "src", "dst", "tx", "addr", "dt")
+"""Packets in order of time, a column each: `time` (i8), `lc` (u2), `type` (u1), `flags` (u1),
+`src` and `dst` (u2), `tx` (u1), `addr` (u8), `dt` (u4), `idles` (u4). `time` and `dt` are in ns,
+`dt` since the transaction began; `idles` are the idle symbols before the packet on its link."""
+COLUMNS = ("time", "lc", "type", "flags", "src", "dst", "tx", "addr", "dt", "idles")
 
-PHASE = 3
-"""Bits of `flags`: 0 new, 1 and 2 the labels of a retry, 3 done."""
-RETRY, OWN, TO_RING = 4, 8, 16
-"""Bits of `flags`: a packet sent again; put on the link by this controller and not passed on;
-on the Blink on its way to a ring."""
+BUSY, LABEL, RETRY, OWN, TO_RING = 1, 2, 8, 16, 32
+"""Bits of `flags`: an echo that says busy; the label of a retry (two bits, 0 for none); a packet
+sent again; put on the link by this controller, not passed on; on the Blink towards a ring."""
 _ROWS = 1 << 16
 _ANY = 1 << 62
 
@@ -82,6 +80,7 @@ class FabricRun:
             "service": fabric.service,
             "blink": fabric.blink,
             "sync_period": fabric.sync_period,
+            "symbol_ns": fabric.symbol_ns,
             "records": records,
             "blink_records": blink,
             "seed": seed,
@@ -224,23 +223,16 @@ def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np
     return out
 
 
-def idle_rows(columns: Columns, form: Layout | None = None) -> Columns:
-    """Return rows of type 19 for the idles between the packets of each link; `dt` is their number.
-
-    They follow from the packets: nothing else is between two of them. `columns` must have every
-    packet of the links that are in it.
-    """
+def idle_rows(columns: Columns, symbol_ns: float) -> Columns:
+    """Return rows of type 19 for the idles before each packet on a link: `idles` of them."""
     import numpy as np
 
-    lengths = np.array((form or load_layout()).lengths(), np.int64)
-    order = np.argsort(columns["lc"], kind="stable")
-    lc, time = columns["lc"][order], columns["time"][order]
-    end = time + lengths[columns["type"][order]]
-    same = lc[1:] == lc[:-1]
-    idles = (time[1:] - end[:-1])[same]
-    rows = {name: np.zeros(len(idles), columns[name].dtype) for name in COLUMNS}
-    rows["time"], rows["lc"] = end[:-1][same], lc[1:][same]
-    rows["type"][:] = 19
-    rows["dt"] = idles.astype(np.uint32)
-    back = np.argsort(rows["time"], kind="stable")
-    return {name: each[back] for name, each in rows.items()}
+    chosen = columns["idles"] > 0  # nothing is known of those on a Blink
+    idles = columns["idles"][chosen]
+    time = columns["time"][chosen] - np.round(idles * symbol_ns).astype(np.int64)
+    order = np.argsort(time, kind="stable")
+    rows = {name: np.zeros(len(idles), each.dtype) for name, each in columns.items()}
+    rows["time"], rows["lc"] = time[order], columns["lc"][chosen][order]
+    rows["idles"] = idles[order]
+    rows["type"][:] = IDLE
+    return rows

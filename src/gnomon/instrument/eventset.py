@@ -116,7 +116,7 @@ class EventSet(Closing):
             if isinstance(each, Request):
                 self._refuse_twin(each, requests)
             elif name in self._asked:
-                raise UsageError(f"event '{name}' is in the set already: once is enough.")
+                raise UsageError(f"event '{name}' is already in the set.")
         self._take({**self._asked, **fresh})
         return tuple(fresh)
 
@@ -128,7 +128,7 @@ class EventSet(Closing):
             if name in asked.missing:
                 raise NotSupportedError(f"'{name}' cannot be counted here: {asked.missing[name]}.")
             if name in fresh:
-                raise UsageError(f"event '{name}' is asked for twice: once is enough.")
+                raise UsageError(f"event '{name}' is given twice: name it once.")
             fresh[name] = asked.presets.get(name) or requests[name]
         return fresh
 
@@ -180,7 +180,7 @@ class EventSet(Closing):
         if not isinstance(each, Request):
             raise UsageError(
                 f"'{name}' is computed from {' and '.join(each.definition.events)}: "
-                "watch one of these for overflow."
+                "watch one of those for overflow."
             )
         if threshold == 0:
             self._plans.pop(name, None)
@@ -198,7 +198,7 @@ class EventSet(Closing):
         """Begin to count from zero, in the calling thread unless another target was given."""
         self._require("start", State.STOPPED)
         if not self._asked:
-            raise StateError("an event set without events cannot start: add one first.")
+            raise StateError("an event set without events cannot be started: add one first.")
         target = self._target if self._target is not None else Thread()
         counted = [r for r in self._requests.values() if r.event.kind is not Kind.SYNTHETIC]
         self._watch = None  # that of the run before, kept for its overflows
@@ -266,7 +266,7 @@ class EventSet(Closing):
         if self._state is State.RUNNING:
             return self._counts(self._totals())
         if self._final is None:
-            raise StateError("an event set that was never started has nothing to read.")
+            raise StateError("an event set must be started before it is read.")
         return dict(self._final)
 
     def accumulate(self, into: MutableMapping[str, int]) -> None:
@@ -366,8 +366,8 @@ class EventSet(Closing):
         for reading in readings:
             if reading.running < reading.enabled and not self._multiplex:
                 raise NotSupportedError(
-                    f"'{reading.event}' was not on a counter all the time: its overflows need one "
-                    "of their own; count fewer events, or let them take turns."
+                    f"'{reading.event}' did not have a counter all the time, so overflows were "
+                    "missed: count fewer events, or let them take turns."
                 )
         return readings
 

@@ -74,6 +74,10 @@ def profile(
     The threshold is how many events make a sample; without one it is a prime that gives
     a useful number of them. `events` is one event, cpu-clock without it, and `on` says where to
     sample, as `--on` does. The `top` places are shown, `by` function, line, module or address.
+
+    >>> found = gn.profile(["true"], "page-faults", threshold=7)
+    >>> found.exit_status
+    0
     """
     if isinstance(target, Sequence):
         target = Command(tuple(target))
@@ -200,7 +204,7 @@ class PythonProfile:
     def result(self) -> Profile:
         """Return the profile, after the block has ended."""
         if self._counted is None:
-            raise StateError("the profile is not finished: ask for it after the with block.")
+            raise StateError("the profile is not finished: read it after the with block.")
         addresses = tuple(
             Hit(*place, samples, samples * self.threshold)
             for place, samples in self._hits.most_common()

@@ -66,7 +66,7 @@ class _Table:
 
 def _parse(content: bytes) -> _Table:
     if len(content) < _HEADER.size or content[:8] != _MAGIC:
-        raise RecordingError("this is no table of regions: it was not written by gnomon.")
+        raise RecordingError("this is not a table of regions: gnomon did not write it.")
     _, version, process, _, events, count, _, names = _HEADER.unpack_from(content)
     if version != _VERSION:
         raise RecordingError(f"the table of regions has version {version}: update gnomon.")
@@ -111,6 +111,11 @@ def regions(
 
     A file that ends in .py is run by this Python. `raw` leaves in what regions cost themselves;
     `exclusive` shows the time of a region without those inside it as well.
+
+    >>> text = "import gnomon as gn\\nwith gn.region('sum'):\\n    sum(range(1000))\\n"
+    >>> written = Path("program.py").write_text(text)
+    >>> [region.name for region in gn.regions(["program.py"], "task-clock").regions]
+    ['sum']
     """
     from gnomon.events.syntax import ask
     from gnomon.instrument.regions import EVENTS, FOLDER, SWITCH

@@ -60,7 +60,11 @@ def switched_off() -> bool:
 
 
 def region(name: str) -> _native.Region:
-    """Return the region of this name: a context manager and a decorator."""
+    """Return the region of this name: a context manager and a decorator.
+
+    >>> with gn.region("sum"):
+    ...     total = sum(range(1000))
+    """
     found = _known.get(name)
     if found is None:
         _check_name(name)
@@ -101,7 +105,7 @@ def configure(events: str | None = None, *, folder: str | None = None) -> None:
     countable = _countable(requests, explicit=bool(text))
     place = folder if folder is not None else os.environ.get(FOLDER, "")
     if place and not Path(place).is_dir():
-        raise UsageError(f"'{place}' is no folder: regions cannot be kept there.")
+        raise UsageError(f"'{place}' is not a folder: regions cannot be kept there.")
     _native.configure_regions(
         [event_spec(request) for request in countable],
         [request.label for request in countable],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ExecutionError(GnomonError):
-    """A program cannot go on: its threads wait for each other, or ask for what makes no sense."""
+    """A program cannot go on: its threads wait for each other, or make an invalid request."""
 
 
 class ThreadState(StrEnum):

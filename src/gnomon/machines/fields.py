@@ -85,7 +85,7 @@ LEAST_RATE = 0.001  # GB/s; below it a slot of a channel becomes longer than any
 
 
 class FieldError(UsageError):
-    """A part of a machine has a value that makes no sense; `key` says which."""
+    """A part of a machine has an invalid value; `key` says which."""
 
     def __init__(self, key: str, reason: str) -> None:
         self.key = key

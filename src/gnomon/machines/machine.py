@@ -1,6 +1,6 @@
 """What a simulated machine is made of: caches, cores, nodes, links and memory controllers.
 
-All classes check themselves: a `FieldError` names the field that makes no sense and says why.
+All classes check themselves: a `FieldError` names the invalid field and says why.
 Sizes are bytes, rates 10^9 bytes a second, times cycles of the core or nanoseconds.
 """
 

@@ -241,3 +241,19 @@ class MemorySystem:
 
 def _column(values: NDArray[np.generic] | None, kind: type[np.generic]) -> NDArray[np.generic]:
     return None if values is None else np.ascontiguousarray(values, dtype=kind)  # type: ignore[return-value]
+
+
+MONITORED = np.dtype(
+    [
+        ("time", np.int64),
+        ("address", np.uint64),
+        ("size", np.uint32),
+        ("task", np.uint32),
+        ("node", np.uint16),
+        ("home", np.uint16),
+        ("write", np.uint8),
+        ("place", np.uint8),
+        ("spare", np.uint16),
+    ]
+)
+"""What a monitor of a simulated machine keeps of an access; times are in ticks."""

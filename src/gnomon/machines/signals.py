@@ -261,7 +261,7 @@ class LoadRun:
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1e9 or self.phase_seconds < PIECE_NS / 1e9:
             raise UsageError(
-                "loads come at 1 to 1,000 million a second, in phases of 1 ms or more."
+                "loads come at 1 to 1,000 million per second, in phases of 1 ms or more."
             )
         shares = [_shares(phase) for phase in self.phases]
         self.latencies = np.array(sorted({latency for phase in shares for latency in phase}))
@@ -313,7 +313,7 @@ class LoadRun:
     def course(self, step_ns: int) -> NDArray[np.int64]:
         """Return the loads of each of `latencies` in each step so far, (step, latency)."""
         if step_ns % PIECE_NS:
-            raise ValueError("a step is made of whole pieces")
+            raise ValueError("a step consists of whole pieces")
         whole = self.now_ns // step_ns
         totals = self._totals[: whole * (step_ns // PIECE_NS) + 1 : step_ns // PIECE_NS]
         return np.diff(totals, axis=0)

@@ -17,8 +17,10 @@ from gnomon.recording.contents import Provenance
 from gnomon.result import Result
 
 if TYPE_CHECKING:
+    from gnomon.fabric.result import FabricsResult
     from gnomon.machines.workloads.definition import WorkloadsResult
 
+_FABRIC = "fabric:"
 _WORKLOAD = "workload:"
 
 
@@ -78,8 +80,14 @@ class MachineResult(Result):
     gb_per_s: Matrix
 
 
-def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A001
-    """Return the machines that come with gnomon, or the `workloads` that can run on them."""
+def list(  # noqa: A001
+    what: str = "machines",
+) -> MachinesResult | WorkloadsResult | FabricsResult:
+    """Return the machines that come with gnomon, the `workloads` that run on them, or `fabrics`.
+
+    >>> "ring-4" in [row.name for row in gn.sim.list().rows]
+    True
+    """
     from gnomon.machines.description import load_machine, machine_names
 
     origin = Provenance("machine", simulated=True)
@@ -87,8 +95,12 @@ def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A
         from gnomon.machines.workloads.definition import WorkloadsResult, describe, workload_names
 
         return WorkloadsResult(tuple(map(describe, workload_names())), provenance=origin)
+    if what == "fabrics":
+        from gnomon.fabric.result import list_fabrics
+
+        return list_fabrics()
     if what != "machines":
-        raise UsageError(f"'{what}' cannot be listed: choose machines or workloads.")
+        raise UsageError(f"'{what}' cannot be listed: choose machines, workloads or fabrics.")
     rows = []
     for machine in map(load_machine, machine_names()):
         held = [node.memory for node in machine.nodes if node.memory is not None]
@@ -113,9 +125,16 @@ def list(what: str = "machines") -> MachinesResult | WorkloadsResult:  # noqa: A
     return MachinesResult(tuple(rows), provenance=origin)
 
 
-def show(name: str) -> MachineResult | WorkloadsResult:
-    """Return all that describes a machine, by its name or its .toml file, or `workload:NAME`."""
+def show(name: str) -> MachineResult | WorkloadsResult | FabricsResult:
+    """Return all that describes a machine, by name or .toml file, `workload:` or `fabric:NAME`.
 
+    >>> gn.sim.show("ring-4").machine.name
+    'ring-4'
+    """
+    if name.startswith(_FABRIC):
+        from gnomon.fabric.result import show_fabric
+
+        return show_fabric(name.removeprefix(_FABRIC))
     if name.startswith(_WORKLOAD):
         from gnomon.machines.workloads.definition import WorkloadsResult, describe
 
@@ -148,6 +167,10 @@ def compile(  # noqa: A001
     """Compile and link a program so that its memory references can be traced.
 
     `arguments` are gcc's. Return the compiler's exit status, as a shell would say it.
+
+    >>> written = Path("a.c").write_text("int main(void) { return 0; }")
+    >>> gn.sim.compile(["-O1", "a.c", "-o", "a"])
+    0
     """
     import subprocess
 

@@ -10,7 +10,10 @@ by a campaign that did not come to its end, then each that is made now.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import stat
+import termios
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from gnomon.errors import GnomonError, UsageError
 from gnomon.measure.keep import Cached, Keep, Key, Recorded, check_cached
 from gnomon.measure.run import Measurement, Stopper, measure, stopped_runs
+from gnomon.sources.base import Command, Cpus
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -39,7 +43,8 @@ _T = TypeVar("_T")
 class Task:
     """One run to be made: of which subject, under which number, with which parameters.
 
-    Tasks of one `label` take about as long as each other.
+    Tasks of one `label` take about as long as each other. What the program prints is seen in a
+    run that is `shown`: the campaign says which.
     """
 
     subject: int = 0
@@ -47,6 +52,7 @@ class Task:
     batch: int = 0
     parameters: dict[str, str] = field(default_factory=dict)
     label: str = ""
+    shown: bool = False
 
     @property
     def key(self) -> Key:
@@ -86,7 +92,8 @@ class Terms:
     """How the runs of a campaign are made and kept, in the words that all commands share.
 
     Without `overwrite` an unfinished campaign of the same identity goes on by itself; `resume`
-    makes it an error that there is none.
+    makes it an error that there is none. What the program prints is shown in the first run alone,
+    unless `show_output` is set.
     """
 
     repeat: int = 1
@@ -96,6 +103,7 @@ class Terms:
     resume: bool = False
     output: str | os.PathLike[str] | None = None
     overwrite: bool = False
+    show_output: bool = False
     on_progress: OnProgress | None = None
 
     def __post_init__(self) -> None:
@@ -104,7 +112,7 @@ class Terms:
         if self.warmup < 0:
             raise UsageError("--warmup must be at least 0.")
         if self.resume and self.overwrite:
-            raise UsageError("--resume goes on with earlier runs and --force drops them: choose.")
+            raise UsageError("--resume continues earlier runs and --force drops them: choose one.")
 
     @property
     def outputs(self) -> list[Path]:
@@ -151,7 +159,7 @@ class Outcome:
         """Raise when not a single event could be counted."""
         if self.nothing_counted:
             reasons = "; ".join(self.warnings)
-            raise GnomonError(f"not a single event can be counted here: {reasons or 'no reason'}.")
+            raise GnomonError(f"no event can be counted here: {reasons or 'no reason'}.")
 
     def stopped(self, seconds: float | None, subject: int | None = None) -> list[str]:
         """Return a warning when runs took too long, of one subject or of all."""
@@ -261,7 +269,7 @@ class Campaign:
                 left = clock.left(rest[max(place - len(warmup), 0) :])
                 self._tell(Progress(self._done, len(self._plan.tasks), left, task))
                 started = time.monotonic()
-                made = make(task)
+                made = make(replace(task, shown=place == 0 or self._terms.show_output))
                 if made.interrupted:
                     outcome.interrupted, outcome.cut_short = True, made
                     break
@@ -354,9 +362,10 @@ def one_run(
         if on_readings is not None and not task.is_warmup:
             on_readings(kept)
 
-    made = measure(
-        source, groups, target, interval=interval, duration=min(limits, default=None), sink=take
-    )
+    longest = min(limits, default=None)
+    ours = as_repeated(target, task)
+    made = measure(source, groups, ours, interval=interval, duration=longest, sink=take)
+    made.warnings += lost_input(target)
     made.readings = found
     made.runs = [
         replace(info, run=task.run, batch=task.batch, parameters=task.parameters)
@@ -364,6 +373,37 @@ def one_run(
     ]
     made.check_time(timeout)
     return made
+
+
+def as_repeated(target: Target, task: Task) -> Target:
+    """Return a target whose program can be run again and again.
+
+    Without an input of its own it reads nothing, as the first run would leave nothing of ours to
+    the others. What it prints never mixes with what we print.
+    """
+    if isinstance(target, Cpus) and target.command is not None:
+        command = as_repeated(target.command, task)
+        return replace(target, command=command) if isinstance(command, Command) else target
+    if not isinstance(target, Command):
+        return target
+    stdout = 2 if target.stdout is None else target.stdout
+    return replace(target, input=target.input or os.devnull, stdout=stdout, quiet=not task.shown)
+
+
+def lost_input(target: Target) -> list[str]:
+    """Return a note where a program that is run repeatedly could expect our standard input."""
+    command = target.command if isinstance(target, Cpus) else target
+    if not isinstance(command, Command) or command.input:
+        return []
+    try:
+        mode, waiting = os.fstat(0), bytearray(4)
+        if stat.S_ISFIFO(mode.st_mode):
+            fcntl.ioctl(0, termios.FIONREAD, waiting)
+        given = any(waiting) or (stat.S_ISREG(mode.st_mode) and mode.st_size > 0)
+    except OSError:
+        return []
+    note = "the program was given no standard input, as it runs repeatedly: use --input FILE"
+    return [note] if given else []
 
 
 def warmups(tasks: Sequence[Task], each: int) -> list[Task]:

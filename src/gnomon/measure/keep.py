@@ -127,7 +127,7 @@ def _with_ending(path: Path) -> Path:
     return path.with_name(f"{path.name}.gnomon") if named else path
 
 
-_LEAVE_OUT = "leave out --resume (resume=True)"
+_LEAVE_OUT = "omit --resume (resume=True)"
 
 
 def _unfinished(path: Path, identity: Mapping[str, str]) -> bool:

@@ -82,7 +82,7 @@ def steady(interval: int) -> Iterator[int]:
 
 def _check(interval: int) -> None:
     if interval <= 0:
-        raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
+        raise UsageError(f"the interval must be at least 1 ns, not {interval} ns.")
 
 
 @dataclass(frozen=True, slots=True)

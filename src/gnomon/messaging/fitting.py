@@ -40,7 +40,7 @@ def read_columns(path: str | Path, *names: str) -> tuple[list[float], ...]:
     except OSError as error:
         raise MeasurementError(f"'{path}' cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
-        raise MeasurementError(f"'{path}' is no CSV file.") from None
+        raise MeasurementError(f"'{path}' is not a CSV file.") from None
     header = [cell.strip() for cell in rows[0]] if rows else []
     if not header:
         raise MeasurementError(f"'{path}' is empty: it needs a header and rows of numbers.")
@@ -73,7 +73,7 @@ def check_points(least: int, **columns: Sequence[float]) -> None:
     lengths = {len(column) for column in columns.values()}
     names = " and ".join(columns)
     if len(lengths) > 1:
-        raise MeasurementError(f"{names} must have as many values as each other.")
+        raise MeasurementError(f"{names} must have the same number of values.")
     if min(lengths) < least:
         raise MeasurementError(f"{min(lengths)} points of {names}: at least {least} are needed.")
     for name, column in columns.items():
@@ -149,8 +149,8 @@ class SaturationFit:
         """What the data cannot tell, nothing where they can."""
         if self.knee.high >= _STRAIGHT:
             return (
-                "the measurements fit a straight line as well: measure more threads to see where "
-                "it bends, and trust the law only as far as they go"
+                "a straight line fits as well: measure more threads to see where "
+                "it bends, and do not extrapolate the law"
             )
         if self.knee.value <= _SHARP:
             return "one thread has all of the core: any smaller knee says the same"
@@ -180,9 +180,9 @@ def fit_saturation(
     if (n < 1).any() or (rate <= 0).any():
         raise MeasurementError("threads must be 1 or more, and throughput above zero.")
     if not (n == 1).any():
-        raise MeasurementError("the throughput of 1 thread is missing: it is what 1 means.")
+        raise MeasurementError("the throughput of 1 thread is missing: it is the reference.")
     if len(set(n.tolist())) < 3:
-        raise MeasurementError("a curve needs three numbers of threads, better more.")
+        raise MeasurementError("a curve needs at least three numbers of threads.")
     one = n == 1
     fit = _fit_knee if constrained else _fit_both
     # What 1 means is measured too, so that its chance belongs into the intervals.
@@ -303,7 +303,7 @@ def fit_imbalance(
         raise MeasurementError("each step needs the times of the same two nodes or more.")
     rows = np.asarray(times, float)
     if len(rows) < 2:
-        raise MeasurementError("one step tells nothing of the others: give two or more.")
+        raise MeasurementError("the variance between steps needs two steps or more.")
     if not np.isfinite(rows).all() or (rows < 0).any() or (rows.mean(1) <= 0).any():
         raise MeasurementError("times of nodes must be numbers, zero or more, not all zero.")
     nodes = rows.shape[1]

@@ -328,7 +328,7 @@ class Prediction(Result):
     def sentence(self) -> str:
         """The answer in words."""
         if not self.rows:
-            return f"nothing can be said of '{self.application.name}'"
+            return f"no prediction is possible for '{self.application.name}'"
         gain = self.now.speedup
         return (
             f"user-level notification would make '{self.application.name}' {gain.value:.3g} times "

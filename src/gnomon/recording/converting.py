@@ -29,13 +29,18 @@ def convert(
 
     `input_format` and `to` are for what content and name do not tell. A `-` is the standard input
     or output.
+
+    >>> counted = gn.count(["true"], "page-faults", output="there.gnomon")
+    >>> readings, warnings = gn.convert("there.gnomon", "there.csv")
+    >>> readings > 0
+    True
     """
     source, output = os.fspath(source), os.fspath(output)
     if source != "-" and Path(source).is_dir():
         return _exported(source, output, to, overwrite=overwrite)
     if to or output == "-" or not output.endswith(".gnomon"):
         raise UsageError(
-            f"'{source}' is no recording, so the output must be one: name it *.gnomon."
+            f"'{source}' is not a recording, so the output must be one: name it *.gnomon."
         )
     data = import_file(source, input_format)
     readings = list(data.readings)

@@ -88,7 +88,7 @@ def check_new(path: Path, what: str, *, force: bool) -> None:
         raise UsageError(f"there is no folder '{named}' for {what}: make it first.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise GnomonError(
-            f"cannot write '{path}': permission is denied; choose a place that you may write to."
+            f"cannot write '{path}': permission denied; choose a folder you can write to."
         )
     if path.exists() and not force:
         raise UsageError(f"'{path}' already exists: choose another name, or --force.")

@@ -184,12 +184,12 @@ class Recording:
         try:
             relation = self._open_snapshot().connection.sql(query)
             if relation is None:
-                raise UsageError("the query gives no rows back: write a SELECT.")
+                raise UsageError("the query returns no rows: write a SELECT.")
             # DuckDB 1 knows `execute` only, DuckDB 2 `materialize` only.
             run = "materialize" if hasattr(relation, "materialize") else "execute"
             result: duckdb.DuckDBPyRelation = getattr(relation, run)()
         except duckdb.Error as error:
-            raise UsageError(f"the query does not work: {error}") from None
+            raise UsageError(f"the query failed: {error}") from None
         return result
 
     def to_arrow(self, **filters: Unpack[Filters]) -> pa.Table:

@@ -143,7 +143,48 @@ HISTOGRAMS = Table(
         Column("batch"),
     ),
 )
-TABLES = {table.name: table for table in (READINGS, SAMPLES, ESTIMATES, FLUSHES, HISTOGRAMS)}
+
+
+def _number(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name) for name in names)
+
+
+def _address(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, Kind.ADDRESS) for name in names)
+
+
+def _text(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, Kind.TEXT) for name in names)
+
+
+# The record of a run's wall time (gnomon.recording.wall), each with the run that it is of.
+_OF_RUN = _number("run", "batch")
+WALL_TABLES = (
+    Table(
+        "wall_moments",
+        _number("time", "kind", "flags", "cpu", "pid", "tid", "what", "a", "b") + _OF_RUN,
+    ),
+    Table(
+        "wall_waits",
+        _address("args_0", "args_1", "args_2", "args_3", "pc", "sp")
+        + _number("timeout", "words_0", "words_1", "words_2", "words_3", "nr", "wchan", "links")
+        + _number("place", "stack", "holder", "holder_stack", "took", "timed", "ending")
+        + _OF_RUN,
+    ),
+    Table(
+        "wall_frames",
+        _address("address", "function") + _number("object", "name", "quality", "exact") + _OF_RUN,
+    ),
+    Table("wall_stacks", _number("end") + _OF_RUN),
+    Table("wall_stack_frames", _number("frame") + _OF_RUN),
+    Table("wall_objects", _text("path", "build_id") + _OF_RUN),
+    Table("wall_functions", _text("name", "file") + _number("line") + _OF_RUN),
+    Table("wall_texts", _text("text") + _OF_RUN),
+    Table("wall_facts", _text("facts") + _OF_RUN),
+)
+TABLES = {
+    table.name: table for table in (READINGS, SAMPLES, ESTIMATES, FLUSHES, HISTOGRAMS, *WALL_TABLES)
+}
 
 assert tuple(column.name for column in READINGS.columns) == Reading._fields
 assert tuple(column.name for column in SAMPLES.columns) == Sample._fields

@@ -145,6 +145,10 @@ class RecordingWriter:
         """Take bins of histograms as the columns of their table."""
         self._append_columns(HISTOGRAMS.name, columns)
 
+    def append_wall_columns(self, name: str, columns: Sequence[Any]) -> None:
+        """Take rows of a table of wall time, as its columns: see `gnomon.recording.wall_store`."""
+        self._append_columns(name, columns)
+
     def _append_columns(self, name: str, columns: Sequence[Any]) -> None:
         self._check_open()
         buffer = self._state.buffers[name]
@@ -270,6 +274,8 @@ class RecordingWriter:
         return self._state.header
 
     def _declare(self, buffer: Buffer) -> None:
+        if "event" not in {column.name for column in buffer.table.columns}:
+            return
         for name in buffer.texts("event"):
             self._header.events.setdefault(name, EventInfo(name))
 

@@ -38,7 +38,7 @@ class Breakpoint:
             )
         if self.address % self.length:
             raise UsageError(
-                f"{self.name}: {self.address:#x} is no multiple of {self.length}, the length of "
+                f"{self.name}: {self.address:#x} is not a multiple of {self.length}, the length of "
                 "its breakpoint."
             )
 
@@ -52,7 +52,7 @@ class BreakpointCounters:
     def __init__(self, pid: int, breakpoints: tuple[Breakpoint, ...]) -> None:
         if len(breakpoints) > MOST:
             raise UsageError(
-                f"{len(breakpoints)} static counters are asked for, and a processor has {MOST} "
+                f"{len(breakpoints)} static counters are too many: a processor has {MOST} "
                 "breakpoint registers."
             )
         self.breakpoints = breakpoints

@@ -334,7 +334,7 @@ def _soft_dirty() -> str:
 def _why_not(error: int) -> str:
     match error:
         case errno.EINVAL | errno.ENOTTY:
-            return "the kernel has no PAGEMAP_SCAN with asynchronous protection: Linux 6.7 has"
+            return "the kernel has no PAGEMAP_SCAN with asynchronous protection (needs Linux 6.7)"
         case errno.ENOSYS:
             return "the kernel was built without CONFIG_USERFAULTFD"
         case errno.EPERM:

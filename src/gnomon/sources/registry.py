@@ -1,14 +1,15 @@
 """All sources by the words that choose them; the only place that knows which there are.
 
 One word means the same on the command line (`--on`) and in Python (`on=`): `host`, `valgrind`, the
-name of a machine or its .toml file, `cluster:NAME`, `probe:HOST:PORT`, and the names of plugins.
+name of a machine or its .toml file, `cluster:NAME`, `fabric:NAME`, `probe:HOST:PORT`, and the names
+of plugins.
 A plugin is an entry point of the group `gnomon.sources`: it has the name of its source and refers
 to a `gnomon.sources.base.Registered`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -31,7 +32,8 @@ On = str | Source | Sequence[str | Source] | None
 
 DEFAULT = "host"
 _GROUP = "gnomon.sources"
-_BUILT_IN = ("perf", "valgrind", "machine", "cluster", "remote")
+_OF_PROGRAMS = ("perf", "valgrind")  # count programs of this host: others need not be loaded
+_BUILT_IN = ("perf", "valgrind", "machine", "cluster", "fabric", "remote")
 
 
 def source(
@@ -46,6 +48,9 @@ def source(
     `seed` is that of a simulation, `profile` chooses among the portable names of a machine.
     A `seed` or `profile` that the source does not understand is an error; `usual_seed` is for a
     simulation that was given no other.
+
+    >>> gn.source("niagara2").capabilities.simulated
+    True
     """
     found = sources(on, seed=seed, profile=profile, usual_seed=usual_seed)
     if len(found) > 1:
@@ -76,7 +81,7 @@ def sources(
         found.append(entry.make(choice))
     for option, value in (("seed", seed), ("preset-profile", profile)):
         if value is not None and option.rpartition("-")[2] not in taken:
-            raise UsageError(f"--{option} is for simulated machines: choose one with --on.")
+            raise UsageError(f"--{option} is for simulated machines: name one with --on.")
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"'{twice}' is named twice: name each source once.")
@@ -98,8 +103,12 @@ def simulator(
 
 def local() -> tuple[Source, ...]:
     """Return the sources that count real programs on this host without being asked for."""
-    words = [entry.name for entry in _loaded() if entry.here is not None and entry.here()]
-    return tuple(_entry(word).make(Choice(word)) for word in words)
+    own = [import_module(f"{_GROUP}.{package}").SOURCE for package in _OF_PROGRAMS]
+    plugins = dict.fromkeys(point.name for point in _plugins())
+    found: list[Registered] = [*own, *_loaded(plugins)]
+    return tuple(
+        entry.make(Choice(entry.name)) for entry in found if entry.here is not None and entry.here()
+    )
 
 
 def source_for(events: str | None, *, on: str | Source | None = None) -> Source:
@@ -210,7 +219,7 @@ def _given(on: str | Source | Sequence[str | Source]) -> list[str | Source]:
     if not isinstance(on, Sequence):
         return [on]
     if not on:
-        raise UsageError("no source is named: there is nothing to count on.")
+        raise UsageError("no source is named: name at least one.")
     return [part for each in on for part in (_words(each) if isinstance(each, str) else [each])]
 
 
@@ -295,8 +304,8 @@ def _names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_built_in(), *(point.name for point in _plugins()))))
 
 
-def _loaded() -> Iterator[Registered]:
-    for name in _names():
+def _loaded(names: Iterable[str] | None = None) -> Iterator[Registered]:
+    for name in _names() if names is None else names:
         try:
             yield _entry(name)
         except GnomonError:

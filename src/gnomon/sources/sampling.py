@@ -43,7 +43,7 @@ class Sampling:
         amount = self.period if self.period is not None else self.frequency
         assert amount is not None
         if not 0 < amount < 2**63:
-            raise UsageError(f"a sampling period of {amount} makes no sense: at least 1.")
+            raise UsageError(f"the sampling period must be at least 1, not {amount}.")
         return amount
 
 

@@ -41,7 +41,7 @@ class Chase:
         size = size or buffer.size
         if not _SMALLEST <= size <= buffer.size:
             raise UsageError(
-                f"a chase over {size} bytes makes no sense: it takes {_SMALLEST} or more, "
+                f"a chase over {size} bytes is not possible: it takes {_SMALLEST} or more, "
                 f"and no more than its buffer of {buffer.size}."
             )
         self._buffer = buffer  # its memory must live as long as the chase
@@ -117,7 +117,7 @@ def core_to_core(
 ) -> Samples:
     """Return the ns that a written line takes from one CPU to another, one way."""
     if first == second:
-        raise UsageError("a line goes between two CPUs: name different ones.")
+        raise UsageError("a cache line moves between two CPUs: name two different ones.")
     return Samples.of(_native.bounce_line(first, second, rounds, samples, seconds))
 
 

@@ -124,7 +124,7 @@ class HostLoader:
         check_count(channel, count)
         self.check(channel)
         if not 0 < duty <= 1:
-            raise UsageError(f"a duty of {duty:g} makes no sense: it is above 0 and at most 1.")
+            raise UsageError(f"the duty must be above 0 and at most 1, not {duty:g}.")
         running = self._running.setdefault(channel, [])
         self._end(running[count:])
         del running[count:]
@@ -253,7 +253,7 @@ class HostLoader:
         while not done():
             if time.monotonic() > limit:
                 raise GnomonError(
-                    f"the generators have not all reported within {patience:g} s: the machine is "
+                    f"not all generators reported within {patience:g} s: the machine is "
                     "too busy, or a pass is too long; try fewer generators or a smaller --size."
                 )
             self._listen(0.05)

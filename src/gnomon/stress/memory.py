@@ -94,7 +94,7 @@ class Buffer:
             return self._pages.placement()
         except OSError as error:
             raise NotPermittedError(
-                f"where memory is cannot be asked: move_pages failed ({error.strerror})."
+                f"the node of a page cannot be queried: move_pages failed ({error.strerror})."
             ) from None
 
     def share_on(self, node: int) -> float:
@@ -110,7 +110,7 @@ class Buffer:
         if elsewhere:
             places = ", ".join(f"{n} pages on {_place(node)}" for node, n in elsewhere.items())
             raise GnomonError(
-                f"memory for node {self.node} is not all there: {places}. "
+                f"memory for node {self.node} could not be placed there: {places}. "
                 "Free memory on that node and try again."
             )
 
@@ -147,7 +147,7 @@ def free_memory(node: int | None = None, nodes: Nodes | None = None) -> int:
 
 def _check_room(size: int, node: int | None) -> None:
     if size <= 0:
-        raise UsageError("a buffer has at least one byte.")
+        raise UsageError("a buffer must have at least one byte.")
     place = "this machine"
     if node is not None:
         place = f"node {node}"
@@ -159,8 +159,8 @@ def _check_room(size: int, node: int | None) -> None:
         if limit is not None and free + _RESERVE >= limit:
             place = "the limits of this process (ulimit, control group)"
         raise GnomonError(
-            f"{format_bytes(size)} are too much for {place}, where {format_bytes(free)} can be "
-            "had: ask for less."
+            f"{format_bytes(size)} do not fit {place}, which has {format_bytes(free)} free: "
+            "ask for less."
         )
 
 

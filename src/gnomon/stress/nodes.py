@@ -202,14 +202,14 @@ def parse_channel(text: str) -> Channel:
     match = re.fullmatch(r"\s*([0-9]{1,4})\s*(?:->|-|:)\s*([0-9]{1,4})\s*", text)
     if match is None:
         raise UsageError(
-            f"'{text}' is no channel: write the node that reads and the node it reads from, "
+            f"'{text}' is not a channel: write the node that reads and the node it reads from, "
             "as in 0-1."
         )
     return Channel(int(match[1]), int(match[2]))
 
 
 def check_most(asked: int) -> None:
-    """Complain about a largest number of generators that makes no sense."""
+    """Refuse a largest number of generators that is out of range."""
     if not 1 <= asked <= MOST_GENERATORS:
         raise UsageError(
             f"{asked} generators are out of range: a channel takes 1 to {MOST_GENERATORS}."

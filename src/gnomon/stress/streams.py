@@ -150,7 +150,7 @@ def stream_load(
     `block` bytes of each array are done at a time, and idleness comes between blocks.
     """
     if not 0 < duty <= 1:
-        raise UsageError(f"a duty of {duty:g} makes no sense: it is more than 0 and at most 1.")
+        raise UsageError(f"the duty must be above 0 and at most 1, not {duty:g}.")
     elements, ns = _native.stream_load(
         stream.number, width, lane.place(stream), seconds, duty, max(block // 8, 8)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
@@ -199,6 +199,11 @@ class Facts(NamedTuple):
     rows: tuple[tuple[str, Cell | Value], ...]
     caption: str = ""
 
+    @property
+    def cells(self) -> Iterator[tuple[str, Cell]]:
+        """The rows, with every value as a cell."""
+        return ((name, v if isinstance(v, Cell) else Cell(v)) for name, v in self.rows)
+
 
 class Fold(NamedTuple):
     """What most readers do not need: a line on a screen, closed on a page, open with --all."""
@@ -294,6 +299,11 @@ class Chart(NamedTuple):
     zones: tuple[Zone, ...] = ()
     key: tuple[tuple[Tone, str], ...] = ()
     alone: bool = False
+
+    @classmethod
+    def of(cls, caption: str, x: Axis, y: Axis, *layers: Layer, **options: Any) -> Chart:
+        """Return a chart of these layers."""
+        return cls(caption, x, y, layers, **options)
 
 
 class Node(NamedTuple):

@@ -8,7 +8,20 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.views.blocks import Cell, Column, Composition, Edge, Part, Table, Value, missing
+from gnomon.views.blocks import (
+    Axis,
+    Cell,
+    Chart,
+    Column,
+    Composition,
+    Edge,
+    Kind,
+    Layer,
+    Part,
+    Table,
+    Value,
+    missing,
+)
 
 if TYPE_CHECKING:
     from gnomon.recording.contents import Provenance
@@ -47,6 +60,13 @@ def some(names: Sequence[str], most: int) -> str:
 def subject(origin: Provenance) -> str:
     """Return what was measured."""
     return " ".join(origin.command) or origin.target or "unnamed"
+
+
+def bars(caption: str, axis: Axis, values: Sequence[tuple[str, Value]]) -> Chart:
+    """Return a chart of one bar per name."""
+    names = tuple(name for name, _ in values)
+    layer = Layer(Kind.BARS, tuple(value for _, value in values), names)
+    return Chart.of(caption, axis, Axis("", names=names), layer)
 
 
 STATES = {

@@ -14,7 +14,6 @@ from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
     from gnomon.recording.contents import Provenance
-    from gnomon.views.terminal import Screen
 
 _LABEL = "SIMULATED"
 _PARTLY = "SIMULATED in part: what comes from where is said below"
@@ -85,12 +84,18 @@ def show(
 ) -> None:
     """Write a result to a terminal or into a pipe, and its warnings to standard error.
 
-    `everything` unfolds what is folded, and shows all rows and all charts.
+    `everything` unfolds what is folded, shows all rows and all charts, and where it comes from.
+
+    >>> gn.show(gn.sim.list("workloads"), open("workloads.txt", "w"))
     """
-    from gnomon.views.terminal import screen_of
+    from gnomon.views.terminal import lines, screen_of
 
     stream = stream if stream is not None else sys.stdout
-    write(result, stream, screen_of(stream, everything=everything, colour=colour))
+    shown = [*blocks(result)]
+    if everything and (origin := provenance(result)).rows:
+        shown.append(origin)
+    screen = screen_of(stream, everything=everything, colour=colour)
+    stream.writelines(f"{line}\n" for line in lines(shown, screen))
     warn(result.warnings)
 
 
@@ -107,17 +112,6 @@ def warn(texts: Iterable[str]) -> None:
     """Write warnings to standard error, where they do not disturb what is read by programs."""
     for text in texts:
         say(f"warning: {text}", sys.stderr)
-
-
-def write(result: Result, stream: TextIO, screen: Screen) -> None:
-    """Write the lines of a result; on `--all` also where it comes from."""
-    from gnomon.views.terminal import lines
-
-    shown = [*blocks(result)]
-    if screen.everything:
-        origin = provenance(result)
-        shown += [origin] if origin.rows else []
-    stream.writelines(f"{line}\n" for line in lines(shown, screen))
 
 
 def page(
@@ -205,30 +199,26 @@ def csv(table: Table) -> str:
     import csv as writer
     import io
 
-    heads: list[str] = []
-    fields: list[tuple[int, str]] = []
+    fields: list[tuple[str, int, str]] = []  # the heading, the place of the column, and what of it
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.rows]
         if any(cell.course for cell in cells):
             continue
         units = {cell.unit for cell in cells if isinstance(cell.value, int | float)}
         name = column.heading or f"column {place + 1}"
-        heads.append(f"{name} [{units.pop()}]" if len(units) == 1 and units != {""} else name)
-        fields.append((place, "value"))
         needed = {
             "unit": len(units) > 1,
             "low": any(cell.low is not None for cell in cells),
             "high": any(cell.high is not None for cell in cells),
             "status": any(cell.estimated for cell in cells),
         }
-        for what in (what for what, there in needed.items() if there):
-            heads.append(f"{name} {what}")
-            fields.append((place, what))
+        unit = "".join(units) if len(units) == 1 else ""
+        fields.append((f"{name} [{unit}]" if unit else name, place, "value"))
+        fields += [(f"{name} {what}", place, what) for what, there in needed.items() if there]
     out = io.StringIO()
     rows = writer.writer(out, lineterminator="\n")
-    rows.writerow(heads)
-    for row in table.rows:
-        rows.writerow([_raw(row[place], what) for place, what in fields])
+    rows.writerow([heading for heading, _, _ in fields])
+    rows.writerows([_raw(row[place], what) for _, place, what in fields] for row in table.rows)
     return out.getvalue()
 
 

@@ -48,7 +48,7 @@ def test_a_model_that_fits_is_chosen() -> None:
     default, choice, best = (
         _error(name, truth, fixed) for name in ("default", "choice", "gauss-markov")
     )
-    assert best < 0.9 * default
+    assert best < 0.95 * default
     assert choice < 0.97 * default
     assert _error("default+gauss-markov", truth, fixed) < 0.97 * default
 

@@ -113,7 +113,7 @@ def test_edges_are_lists_and_ranges() -> None:
         ("10,3", "do not ascend"),
         ("3,3", "do not ascend"),
         ("3", "two edges"),
-        ("3,x", "is no latency"),
+        ("3,x", "is not a latency"),
         ("3:10", "FIRST:LAST:STEP"),
         ("3,100000", "too high"),
         ("3:60000:1", "FIRST:LAST:STEP"),

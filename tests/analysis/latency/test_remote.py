@@ -23,13 +23,15 @@ def test_while_a_probe_is_lost_it_is_said_and_what_came_before_is_kept() -> None
     def show(result: LatencyResult) -> None:
         shown.append(result)
         probe.close()
-        if any("looked for again" in text for text in result.warnings):
+        if any("reconnecting" in text for text in result.warnings):
             viewer.patience = 0.0
 
     result = watch_probe(viewer, on_result=show)
     assert not any("lost" in text for text in shown[0].warnings)
-    assert any("the probe is lost: it is looked for again" in w for w in shown[-1].warnings)
+    assert any(
+        "the connection to the probe was lost: reconnecting" in w for w in shown[-1].warnings
+    )
     assert any("given up" in text for text in result.warnings)
-    assert not any("looked for again" in text for text in result.warnings)
+    assert not any("reconnecting" in text for text in result.warnings)
     assert result.readings >= shown[0].readings > 0
     assert next(lines(moment(result, 24))).startswith("SIMULATED made-up loads")

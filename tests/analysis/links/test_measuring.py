@@ -1,4 +1,4 @@
-"""`gnomon.links`: the same words as the command, and one sentence for what makes no sense."""
+"""`gnomon.links`: the same words as the command, and one sentence for invalid input."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_the_terminal_is_the_programs_while_it_runs() -> None:
 @pytest.mark.parametrize(
     ("words", "options", "complaint"),
     [
-        (("satiate",), {}, "'satiate' is no experiment"),
-        (("live",), {}, "'live' is no experiment"),
+        (("satiate",), {}, "'satiate' is not an experiment"),
+        (("live",), {}, "'live' is not an experiment"),
         ((None, "0-1"), {}, "needs a word before it"),
         ((), {"stream": "flow", "measure": True}, "not 'flow'"),
         ((), {"load": ["0-1"]}, "give one after --"),
-        ((), {"on": "valgrind"}, "is no machine"),
+        ((), {"on": "valgrind"}, "is not a machine"),
         (("saturate",), {"time": "soon"}, "is not a duration"),
     ],
 )

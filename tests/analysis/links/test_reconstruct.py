@@ -130,7 +130,7 @@ def test_a_hypercube_and_a_ladder_must_have_fitting_sizes() -> None:
         topology_pairs("hypercube", 6)
     with pytest.raises(UsageError, match="a twisted ladder has 8, 12"):
         topology_pairs("twisted-ladder", 6)
-    with pytest.raises(UsageError, match="'rink' is no topology"):
+    with pytest.raises(UsageError, match="'rink' is not a topology"):
         topology_pairs("rink", 6)
 
 

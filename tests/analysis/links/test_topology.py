@@ -55,7 +55,8 @@ def test_distances_give_links_and_hmat_its_figures() -> None:
     drawn = "\n".join(lines([graph(topology)]))
     assert drawn.count("HMAT 20 GB/s") == drawn.count("HMAT 80 ns") == 4
     assert "distance 6 each" in drawn
-    assert "from" not in drawn
+    assert "from 0" not in drawn
+    assert "from 1" not in drawn
 
 
 def test_what_agrees_is_not_spoken_of() -> None:
@@ -126,8 +127,10 @@ def test_links_that_distances_hide_are_counted() -> None:
     topology = host_topology(ring(), measured(flat))
     assert topology.slit is not None
     assert topology.slit.reported
-    assert "reported: 10 16 22) tell 4 of 6 links, without 0-2, 1-3; " in slit_text(topology.slit)
-    assert "2.20 times off at worst" in slit_text(topology.slit)
+    assert "reported: 10 16 22) preserve 4 of 6 links, without 0-2, 1-3; " in slit_text(
+        topology.slit
+    )
+    assert "off by up to 2.20 times" in slit_text(topology.slit)
     found = topology.to_json()["slit"]
     assert found["links_lost"] == [[0, 2], [1, 3]]
     assert found["bandwidth_off"] == pytest.approx(2.2)

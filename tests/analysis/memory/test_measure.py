@@ -96,7 +96,7 @@ def test_a_container_that_forbids_placement_is_warned_of(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(measure, "Buffer", forbidden)
     result = measure_memory(brief(Part.MATRIX))
-    assert any("where the kernel put it" in warning for warning in result.warnings)
+    assert any("kernel chose the placement" in warning for warning in result.warnings)
     assert not any(pair.verified for pair in result.matrix)
     assert result.pages_confirmed == 0
 

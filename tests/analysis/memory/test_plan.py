@@ -125,7 +125,7 @@ def test_little_memory_shortens_and_says_so(machine: Machine) -> None:
 
 def test_no_memory_is_an_error(machine: Machine) -> None:
     machine.has((node(0, (0,)),), (cpu(0),), room=1 << 20)
-    with pytest.raises(GnomonError, match="too small to be probed: 1 MiB can be had"):
+    with pytest.raises(GnomonError, match="too little free memory to probe: 1 MiB are available"):
         plan_probes(Request())
 
 
@@ -157,8 +157,8 @@ def test_sizes_ascend_between_both_ends(smallest: int, factor: float, points: in
         (Request(threads=(0,)), "0 threads cannot run"),
         (Request(threads=(3,)), "3 threads cannot run here: there are 2"),
         (Request(array=100), "4 KiB or more"),
-        (Request(seconds=0), "longer than zero"),
-        (Request(seconds=math.nan), "longer than zero"),
+        (Request(seconds=0), "above zero"),
+        (Request(seconds=math.nan), "above zero"),
     ],
 )
 def test_what_cannot_be_is_refused(machine: Machine, request_: Request, words: str) -> None:

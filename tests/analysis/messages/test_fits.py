@@ -189,6 +189,6 @@ def test_what_is_left_out_of_a_fit_is_said() -> None:
     [found] = [block for block in describe(bench) if isinstance(block, Finding)]
     assert found.tone is Tone.DOUBT
     assert found.text.startswith(
-        "poll: 1 of 4 passes over sizes are left out, in which messages were"
+        "poll: 1 of 4 passes over sizes were discarded: messages in them were"
     )
     assert "4.0 times as fast" in found.text

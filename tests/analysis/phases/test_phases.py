@@ -192,12 +192,12 @@ def test_bad_series_are_refused_in_words(times: Any, values: Any, words: str) ->
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"max_phases": 0}, "at least one phase"),
-        ({"exactly": 0}, "at least one phase"),
+        ({"max_phases": 0}, "must be at least 1"),
+        ({"exactly": 0}, "must be at least 1"),
         ({"min_points": 2}, "at least 3 points"),
         ({"shape": "hinge", "exactly": 3}, "a hinge has two phases"),
         ({"shape": "round"}, "'round' is not a shape"),
-        ({"by": " , "}, "what to split by"),
+        ({"by": " , "}, "nothing to split by"),
     ],
 )
 def test_bad_options_are_refused_in_words(options: Any, words: str) -> None:

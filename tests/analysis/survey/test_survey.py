@@ -83,7 +83,7 @@ def test_what_is_no_survey_cannot_be_resumed(tmp_path: Path) -> None:
     from gnomon.recording.contents import Provenance
 
     RecordingWriter(tmp_path / "r", Provenance("perf")).close()
-    with pytest.raises(RecordingError, match="no survey"):
+    with pytest.raises(RecordingError, match="not a survey"):
         resume(tmp_path / "r")
 
 

@@ -103,7 +103,7 @@ def test_a_missing_compiler_is_named(folder: Path) -> None:
         "gnomon: there is no compiler 'no-such-gcc': install gcc, or name one with --compiler.\n"
     )
     assert _cc().returncode == 2
-    assert "is no gcc" in _cc("--compiler", "false", "main.c").stderr
+    assert "is not gcc" in _cc("--compiler", "false", "main.c").stderr
 
 
 def test_where_the_runtime_cannot_be_kept_is_named(
@@ -137,13 +137,13 @@ def test_scripts_and_foreign_files_are_named(tmp_path: Path) -> None:
     head = bytearray(Path(os.path.realpath("/proc/self/exe")).read_bytes()[:4096])
     head[18:20] = (243).to_bytes(2, "little")  # RISC-V
     foreign.write_bytes(bytes(head))
-    with pytest.raises(UsageError, match="another processor"):
+    with pytest.raises(UsageError, match="another architecture"):
         is_traced_binary(foreign)
     foreign.write_bytes(b"\x7fELF" + bytes(100))
-    with pytest.raises(UsageError, match="foreign' is no program"):
+    with pytest.raises(UsageError, match="foreign' is not a program"):
         is_traced_binary(foreign)
     foreign.write_bytes(b"")
-    with pytest.raises(UsageError, match="no program in the ELF format"):
+    with pytest.raises(UsageError, match="not a program in the ELF format"):
         is_traced_binary(foreign)
 
 

@@ -265,7 +265,7 @@ def test_a_program_that_waits_for_ever_is_told() -> None:
     script = Script()
     script.receive()
     layout.thread("listener", script, layout.mailbox(0))
-    with pytest.raises(ClusterError, match="nothing is on its way to listener"):
+    with pytest.raises(ClusterError, match="nothing is under way to listener"):
         simulate(Cluster(nodes=1), layout)
 
 

@@ -115,7 +115,7 @@ def test_values_far_apart_are_rounded_rather_than_lost(tmp_path: Path) -> None:
     data = import_file(path)
     assert [reading.value for reading in data.readings] == [5 * 10**17, 0, 12_345_679]
     assert data.events[0].scale == 1e-8
-    assert data.warnings == ("power/energy-pkg/: values were rounded to 8 digits after the point",)
+    assert data.warnings == ("power/energy-pkg/: values were rounded to 8 decimal places",)
 
 
 TEXTS = [(DATA / name).read_text() for name in FIXTURES]

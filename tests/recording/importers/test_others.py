@@ -43,9 +43,9 @@ def test_papi_7() -> None:
     assert data.provenance.environment == {"papi_version": "7.0.1.0"}
     assert data.provenance.imported_from == "papi7-rank_000003.json (PAPI high-level JSON)"
     assert set(data.warnings) == {
-        "some regions lie within others: what they counted is counted in both",
-        "what PAPI_hl_read saw within a region was left out",
-        "coretemp:::temp1 in region/inner/thread/0 has no value that could be understood: n/a",
+        "some regions are nested: their counts are included in both",
+        "readings of PAPI_hl_read within a region were dropped",
+        "coretemp:::temp1 in region/inner/thread/0 has no valid value: n/a",
     }
 
 

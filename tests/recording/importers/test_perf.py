@@ -329,7 +329,7 @@ def test_csv_with_multiplexing_and_oddities() -> None:
     assert scales(data)["power/energy-pkg/"] == ("Joules", 0.01)
     assert scales(data)["power/energy-ram/"] == ("Joules", 0.1)
     assert data.warnings == (
-        "wrapped: the value 18446744073709551615 does not fit and was left out",
+        "wrapped: the value 18446744073709551615 is out of range and was dropped",
         "line 12 was not understood: Some message that found its way into the file",
     )
 

@@ -1,4 +1,4 @@
-"""Experiments on links: all four at once, which no command gives, and a program beside load."""
+"""Experiments on links: all four at once, which no command gives, and a program under load."""
 
 from __future__ import annotations
 

@@ -197,7 +197,9 @@ def test_a_wrong_token_is_one_clear_sentence() -> None:
 def test_another_version_is_one_clear_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as probe:
         monkeypatch.setattr("gnomon.sources.remote.viewer.VERSION", 2)
-        with pytest.raises(GnomonError, match=r"speaks version 1 and this gnomon 2.*--print"):
+        with pytest.raises(
+            GnomonError, match=r"speaks protocol version 1 and this gnomon 2.*--print"
+        ):
             gathered(viewer(probe.address), 1)
 
 
@@ -226,8 +228,8 @@ def test_rubbish_is_refused_and_the_probe_goes_on(rubbish: bytes) -> None:
 @pytest.mark.parametrize(
     ("hello", "complaint"),
     [
-        ({"hello": "world"}, "is no probe"),
-        ({"probe": "gnomon", "version": probing.VERSION}, "does not speak its own protocol"),
+        ({"hello": "world"}, "is not a probe"),
+        ({"probe": "gnomon", "version": probing.VERSION}, "sent an invalid message"),
     ],
 )
 def test_what_is_no_probe_is_named(hello: dict[str, object], complaint: str) -> None:
@@ -259,7 +261,7 @@ def test_a_message_that_was_changed_or_repeated_is_refused() -> None:
         body = b'{"slices":[]}'
         again = seal(key, 0, body) + body  # a copy of the first message
         here.sendall(struct.pack(">I", len(again)) + again)
-        with pytest.raises(ProbeError, match="changed on its way"):
+        with pytest.raises(ProbeError, match="altered in transit"):
             receiver.receive()
 
 

@@ -75,7 +75,7 @@ def test_a_comparison_marks_what_changed() -> None:
 
 def test_many_drifts_and_outliers_are_folded() -> None:
     text = _shown(cases.small())
-    assert text.count("! drift: event-1 changes +1.0 % from run to run") == 6
+    assert text.count("! drift: event-1 changes +1.0 % per run") == 6
     assert "2 more drifts and outliers" in text
     assert "! outlier: event-2 in run 0 of A is 5,000, 3,000 in the others" in text
     assert "only in B: only-b-0" in text

@@ -39,7 +39,7 @@ def test_a_list_has_a_line_for_each_event_with_another_name() -> None:
 def test_what_cannot_be_counted_is_told_by_reason() -> None:
     title, _, *told = _lines(EventsResult((PLAIN,), tried=True, refused=(EVENT, EVENT)))
     assert title == "1 event can be counted here, 2 cannot"
-    assert told[:2] == ["! 2 cannot: no rights", "  → get some"]
+    assert told[:2] == ["! 2 cannot be counted: no rights", "  → get some"]
 
 
 def test_one_event_is_told_in_full() -> None:

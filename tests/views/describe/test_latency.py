@@ -24,7 +24,9 @@ def test_the_headline_says_where_most_loads_are() -> None:
     assert text.startswith("./program: 61 % of the loads take 20 to 30 cycles (near)\n")
     assert "about 1,471 loads of 3 cycles or more in 1.25 s, from 120 slices, 10 sweeps of" in text
     by_cost = text_of(replace(small(), by_cost=True))
-    assert by_cost.startswith("./program: 45 % of the cycles of loads go to those of 60 to 70")
+    assert by_cost.startswith(
+        "./program: 45 % of the cycles spent on loads are in those of 60 to 70"
+    )
     assert "cycles spent" in by_cost
 
 
@@ -50,7 +52,7 @@ def test_bins_with_next_to_nothing_are_one_row_and_all_are_in_a_fold() -> None:
         "70 to 80",
         "80 to 90",
         "90 to 100",
-        "100 and more",
+        "100 or more",
     ]
     assert table.rows[4][1].value == -12.0
     assert table.rows[4][-1].value == "2 bins"
@@ -60,8 +62,8 @@ def test_bins_with_next_to_nothing_are_one_row_and_all_are_in_a_fold() -> None:
 
 def test_bins_below_zero_are_said_and_what_is_not_seen() -> None:
     text = text_of(small())
-    assert "1 bin is below zero: their edges were read at different times" in text
-    assert "not seen: loads below 3 cycles" in text
+    assert "1 bin is below zero, since their edges were counted at different times" in text
+    assert "not measured: loads below 3 cycles" in text
 
 
 def test_a_peak_without_a_name_says_what_answered_or_what_is_below() -> None:
@@ -69,15 +71,15 @@ def test_a_peak_without_a_name_says_what_answered_or_what_is_below() -> None:
     assert "loads from local memory" in text_of(sampled())
     first = replace(small().peaks[0], name="", measured=None)
     before = replace(small(), peaks=(replace(first, cycles=20.0),))
-    assert "no measured latency is near" in text_of(before)
+    assert "no measured latency nearby" in text_of(before)
     assert "no measured latency" not in text_of(replace(before, latencies=()))
     last = Peak(110, None, 110, None, 110.0, 3.0, 0.002, 330.0)
-    assert "beyond the last edge" in text_of(replace(small(), peaks=(last,)))
+    assert "above the last edge" in text_of(replace(small(), peaks=(last,)))
 
 
 def test_samples_say_what_answered_and_are_drawn_by_it() -> None:
     text = text_of(sampled())
-    assert "answered by" in text
+    assert "served by" in text
     assert "local memory (75 %)" in text
     assert "from 120 samples" in text
     charts = [block for block in show.blocks(sampled()) if isinstance(block, Chart)]
@@ -97,7 +99,7 @@ def test_bars_are_as_wide_as_bins_and_lines_mark_measured_latencies() -> None:
 
 def test_without_loads_there_is_a_headline_alone_that_says_so() -> None:
     assert text_of(empty()).startswith(
-        "true: loads gather nowhere\nabout 0 loads in 0, from 0 samples"
+        "true: no peak in the latencies of loads\nabout 0 loads in 0, from 0 samples"
     )
 
 

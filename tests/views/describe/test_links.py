@@ -26,7 +26,7 @@ def test_the_first_places_that_are_apart_stand_unfolded() -> None:
     found = [*show.blocks(links.small())]
     assert len([block for block in found if isinstance(block, Finding)]) == 6
     (fold,) = (block for block in found if isinstance(block, Fold))
-    assert fold.brief == "3 more places where reported and measured are apart"
+    assert fold.brief == "3 more disagreements of reported and measured values"
     assert "0->16: a sentence." not in told(links.small())
     assert "0->16: a sentence." in told(links.small(), everything=True)
 
@@ -34,9 +34,10 @@ def test_the_first_places_that_are_apart_stand_unfolded() -> None:
 def test_links_that_distances_hide_or_invent_are_named() -> None:
     text = told(links.small())
     assert (
-        "(reported: 10 16 22) tell 3 of 4 links, without 0-2, with 0-4 that are not there" in text
+        "(reported: 10 16 22) preserve 3 of 4 links, without 0-2, with 0-4 that do not exist"
+        in text
     )
-    assert "inverse of distance is 43 % off at worst" in text
+    assert "inverse of distance is off by up to 43 %" in text
 
 
 def test_matrices_of_many_nodes_are_folded() -> None:
@@ -51,7 +52,7 @@ def test_a_node_is_named_by_its_number_and_not_by_its_place() -> None:
     text = told(links.small())
     assert re.search("│ +node 6 +│", text)
     assert "no CPUs" in text
-    assert "nodes that are alike  0 2 4 | 6" in text
+    assert "equivalent nodes  0 2 4 | 6" in text
 
 
 def test_one_node_says_what_works_there() -> None:
@@ -67,7 +68,7 @@ def test_one_node_says_what_works_there() -> None:
     [
         (3, "0->1 carries 15 GB/s (13.97 GiB/s); 3 generators reach it", Tone.PLAIN),
         (1, "0->1 carries 15 GB/s (13.97 GiB/s); 1 generator reaches it.", Tone.PLAIN),
-        (None, "0->1 is not saturated by 6 generators: the most is 15 GB/s so far.", Tone.DOUBT),
+        (None, "0->1 is not saturated by 6 generators: at most 15 GB/s so far.", Tone.DOUBT),
     ],
 )
 def test_a_saturation_says_what_the_channel_carries(
@@ -89,7 +90,7 @@ def test_a_difference_is_told_with_its_interval_as_far_as_there_is_one() -> None
     assert small.crosstalk is not None
     once = Difference(-1.384e9, Interval(-math.inf, math.inf))
     text = told(replace(small, crosstalk=replace(small.crosstalk, drop=once)))
-    assert "−1.384 GB/s, from too few measurements for an interval." in text
+    assert "−1.384 GB/s (too few measurements for an interval)." in text
 
 
 def test_a_program_beside_load_comes_first() -> None:

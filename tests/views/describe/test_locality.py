@@ -33,7 +33,7 @@ def test_many_rows_are_folded_in_a_pipe_too_and_none_is_lost() -> None:
     assert len(tables["pages"].rows) == len(tables["objects"].rows) == 30
     assert len(tables["first pages"].rows) == result.top == 5
     shown = piped(result)
-    assert "These are 5 of 30." in shown
+    assert "Shown: 5 of 30." in shown
     assert "all 30 pages" in shown
     assert shown.count("array-") < 10 < piped(result, everything=True).count("array-")
 
@@ -73,13 +73,16 @@ def test_each_proposal_is_a_finding_with_what_to_do() -> None:
 
 @pytest.mark.parametrize(
     ("dropped", "words"),
-    [(True, "no other place for its objects saves 3 %"), (False, "nothing points to a better")],
+    [
+        (True, "no other place for its objects saves 3 %"),
+        (False, "no object has an obviously better"),
+    ],
 )
 def test_a_program_to_be_left_alone_says_why(dropped: bool, words: str) -> None:
     result = replace(advice.small(), proposals=(), alternatives=(), after_ns=2e6)
     result = result if dropped else replace(result, dropped=())
     shown = piped(result)
-    assert f"Leave it as it is: {words}" in shown
+    assert f"Keep the placement: {words}" in shown
     assert "as proposed" not in shown
 
 

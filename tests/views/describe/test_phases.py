@@ -70,7 +70,7 @@ def test_a_count_says_whether_it_was_extrapolated_or_why_it_is_missing() -> None
 
 
 def test_all_says_how_else_it_could_be_divided() -> None:
-    assert "2 ways to divide it were considered" in _shown(cases.run())
+    assert "2 other splits considered" in _shown(cases.run())
     assert "p of the weakest break" not in _shown(cases.run())
     assert "p of the weakest break" in _shown(cases.run(), everything=True)
 

@@ -91,7 +91,7 @@ def test_what_grows_comes_first_and_predictions_below() -> None:
     assert isinstance(constant, Table)
     assert [row[0].value for row in constant.rows] == ["level"]
     titles = [block.title for block in found if isinstance(block, Section)]
-    assert titles == ["What another run would count elsewhere", "What varies together"]
+    assert titles == ["Predictions for further runs", "Correlated events"]
 
 
 def test_each_that_grows_is_drawn_with_its_model_and_its_bounds() -> None:

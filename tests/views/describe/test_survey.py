@@ -23,7 +23,7 @@ def test_a_survey_says_what_was_counted_and_what_matters() -> None:
     assert text.startswith("./program argument: 39 events in 12 runs\n")
     assert "from the kernel and the hardware (perf)" in text
     assert "from the SIMULATED machine laptop" in text
-    assert "105 ms elapsed on average, in runs not slowed down" in text
+    assert "105 ms elapsed on average, in runs without slowdown" in text
     assert "1 event-1 accounts for about " in text
     assert "1 zero: event-35" in text
     assert "laptop (simulated)" in text
@@ -43,7 +43,7 @@ def test_all_says_why_an_event_was_folded_away() -> None:
 
 def test_a_survey_that_was_cut_short_says_how_to_go_on() -> None:
     text = _shown(replace(cases.small(), planned=20))
-    assert "12 of 20 runs made: --resume makes the rest" in text
+    assert "12 of 20 runs made: --resume continues" in text
 
 
 def test_an_estimate_is_marked_and_has_its_interval() -> None:
@@ -56,4 +56,4 @@ def test_an_estimate_is_marked_and_has_its_interval() -> None:
 def test_the_page_has_its_charts() -> None:
     text = page(cases.small())
     assert text.count("<svg") >= 2
-    assert "an order of importance, not a measurement" in text
+    assert "a ranking, not a measurement" in text

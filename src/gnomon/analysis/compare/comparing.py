@@ -48,6 +48,7 @@ def compare(
     anyway: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    show_output: bool = False,
     timeout: str | float | None = None,
     warmup: int = 0,
     resume: bool = False,
@@ -62,6 +63,10 @@ def compare(
     first that are not counted. A call that was interrupted goes on when it is repeated; `resume`
     makes it an error that there is nothing to go on with. `anyway` compares counts of different
     sources.
+
+    >>> result = gn.compare(["true"], ["echo"], "page-faults", repeat=3)
+    >>> all(row.a.runs == 3 for row in result.rows)
+    True
     """
     method = Method(_test(test), _correction(correction), _share(alpha), _share(level), seed)
     commands = [_as_command(one) for one in (a, b)]
@@ -78,6 +83,7 @@ def compare(
                 resume=resume,
                 output=output,
                 overwrite=overwrite,
+                show_output=show_output,
                 on_progress=on_progress,
             ),
             source(on),
@@ -186,7 +192,7 @@ def _correction(name: str) -> Correction:
 
 def _share(number: float) -> float:
     if not 0 < number < 1:
-        raise UsageError(f"a level of {number} makes no sense: it lies between 0 and 1.")
+        raise UsageError(f"the level must be between 0 and 1, not {number}.")
     return number
 
 
@@ -234,9 +240,9 @@ def _origins(a: Provenance, b: Provenance, *, anyway: bool) -> Iterator[str]:
 def _refuse(why: str, anyway: bool) -> str:
     if not anyway:
         raise UsageError(
-            f"{why}: such counts do not mean the same; add --anyway to compare them all the same."
+            f"{why}: their counts are not comparable; --anyway compares them regardless."
         )
-    return f"{why}: such counts do not mean the same"
+    return f"{why}: their counts are not comparable"
 
 
 def _apart(a: RunTable, b: RunTable) -> Iterator[str]:
@@ -252,8 +258,8 @@ def _apart(a: RunTable, b: RunTable) -> Iterator[str]:
         return
     if times[0][-1] < times[1][0] or times[1][-1] < times[0][0]:
         yield (
-            "one was measured after the other, so that a drift of the machine looks like a change:"
-            " `gnomon compare -- CMD_A -- CMD_B` runs them in turn"
+            "A and B were measured one after the other, so a drift of the machine looks like a "
+            "change: `gnomon compare -- CMD_A -- CMD_B` runs them in turn"
         )
 
 
@@ -262,9 +268,7 @@ def _few(rows: Sequence[EventComparison]) -> Iterator[str]:
     untested = [row for row in rows if row.verdict is Verdict.UNTESTED]
     if untested:
         which = "no event" if len(untested) == len(rows) else f"{len(untested)} events not"
-        yield (
-            f"too few runs: with one run a side {which} can be tested; five or more each will do"
-        )
+        yield (f"too few runs: with one run per side {which} can be tested; use five or more each")
     suspected = [row for row in rows if row.verdict is Verdict.SUSPECTED]
     if not suspected:
         return
@@ -331,9 +335,7 @@ def measure_both(
         outcome = campaign.carry_out(make, take)
     outcome.check_counted()
     if not all(runs):
-        raise GnomonError(
-            "it was interrupted before each command had run once: nothing to compare."
-        )
+        raise GnomonError("interrupted before each command had run once: nothing to compare.")
     tables = [
         tabulate(
             origins[i],

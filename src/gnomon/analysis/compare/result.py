@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from gnomon import units
 from gnomon.analysis.stats.methods import Correction, Test
 from gnomon.recording.contents import Provenance
 from gnomon.result import Interval, Result, Simulated, derived
@@ -144,6 +145,33 @@ class Comparison(Result):
         sides = self.a.simulated + self.b.simulated
         return (Simulated.NO, Simulated.PARTLY, Simulated.YES)[sides]
 
+    @derived
+    def headline(self) -> str:
+        """The time that B takes beside that of A, or how many events changed."""
+        row = next((row for row in self.rows if row.event == "elapsed"), None)
+        if row is None or row.ratio is None:
+            return f"{len(self.changed)} of {len(self.rows)} events changed from A to B"
+        before, after = (units.brief(side.mean, row.unit) for side in (row.a, row.b))
+        sure = ""
+        if row.verdict is Verdict.UNTESTED:
+            change = "one run each: no test of significance is possible"
+        else:
+            maybe = "perhaps " if row.verdict is Verdict.SUSPECTED else ""
+            quiet = row.verdict in (Verdict.UNCHANGED, Verdict.EQUAL)
+            change = "no change seen" if quiet else maybe + _speed(row.ratio)
+            if row.ratio_interval:
+                level = units.number(self.level, "%")
+                sure = f" ({level} interval {units.interval(*row.ratio_interval, 'x')})"
+        return f"B takes {after}, A {before}: {change}{sure}"
+
     def provenances(self) -> tuple[tuple[str, Provenance], ...]:
         """Return where both come from, each with its letter."""
         return ("A", self.a), ("B", self.b)
+
+
+def _speed(ratio: float) -> str:
+    if ratio >= 1.5:
+        return f"{units.number(ratio, digits=2)} times as long"
+    if ratio <= 1 / 1.5:
+        return f"{units.number(1 / ratio, digits=2)} times as fast"
+    return f"{units.number(ratio, 'x')} of time"

@@ -40,6 +40,7 @@ def count(
     resume: bool = False,
     output: Output = None,
     overwrite: bool = False,
+    show_output: bool = False,
     metrics: str | None = None,
     per_scope: bool = False,
     on: Source | str | None = None,
@@ -57,6 +58,10 @@ def count(
     `metrics` are names as in `ipc,cpu_utilisation`, or `all`; with `per_scope` there is a line for
     each CPU, thread or process. `on` says where to count, as `--on` does; without it that is this
     host, or the source that the events are of, as in `valgrind::Ir`.
+
+    >>> result = gn.count(["true"], "task-clock,page-faults", repeat=2)
+    >>> result["page-faults"].value > 0
+    True
     """
     if metrics is not None:
         from gnomon.analysis.count.metrics import parse_names
@@ -87,6 +92,7 @@ def count(
             resume=resume,
             output=place,
             overwrite=overwrite,
+            show_output=show_output,
             on_progress=on_progress,
         )
         counted = _several_runs(subject, terms, options, provenance, on_readings)
@@ -236,7 +242,7 @@ def _suspicious(groups: Sequence[Group], counts: Iterable[EventCount]) -> Iterat
     raw = {r.label for group in groups for r in group if r.event.kind is Kind.RAW}
     for count in counts:
         if count.event in raw and count.value == 0:
-            yield f"{count.event} stayed at zero: the code may mean nothing on this CPU"
+            yield f"{count.event} stayed at zero: the code may not exist on this CPU"
 
 
 def _as_target(command: Sequence[str] | Target) -> Target:

@@ -151,6 +151,10 @@ def estimate(
     A recording is returned with the estimates that are stored in it, unless `model` or
     `parameters` ask for others, or `smooth` for estimates of each tick from the whole run; `run`
     chooses one of several runs. Every one of these can be asked for readings as well.
+
+    >>> state = gn.estimate(["sleep", "0.2"], "page-faults,context-switches", registers=1)
+    >>> all(line.low <= line.total <= line.high for line in state.events)
+    True
     """
     if isinstance(subject, Readings):
         from gnomon.analysis.estimate.recorded import of_readings

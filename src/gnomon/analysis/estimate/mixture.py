@@ -35,7 +35,8 @@ class AnalogueMixture:
 
         mixture = Mixture(len(layout), max(len(layout.fixed), 1), MixtureOptions())
         if calibration is not None:
-            mixture.calibrate(_fixed_of(calibration), _array(calibration.counts))
+            turns = len(layout.sets) or len(layout)
+            mixture.calibrate(_fixed_of(calibration), _array(calibration.counts), max(turns, 1))
         return MixtureFilter(mixture, layout)
 
     def smooth(self, readings: Readings, calibration: Readings | None = None) -> Estimates:

@@ -43,7 +43,7 @@ def find_order(
                 f"those that do are {', '.join(layout.events)}."
             )
     if weights and name != "chosen":
-        raise UsageError(f"the order '{name}' knows no weights: leave them away, or have chosen.")
+        raise UsageError(f"the order '{name}' takes no weights: omit them, or use --order chosen.")
     match name:
         case "round-robin":
             return RoundRobin(layout)

@@ -69,7 +69,7 @@ def plan_sets(
     time, those that are always counted apart; without it the counters decide.
     """
     if registers is not None and registers < 1:
-        raise UsageError(f"{registers} registers count nothing: give at least 1.")
+        raise UsageError("--registers must be at least 1.")
     wanted = list({request.label: request for request in requests}.values())
     held = _usual(source, wanted) if always is None else tuple(always)
     plan = source.plan(wanted, anchors=held)

@@ -47,23 +47,29 @@ def events(
     folder of Intel's event lists or `libpfm:PMU`, for the CPU `cpu`, in place of a source.
     `fit` are events to be counted in one run; `plan` asks in how few runs all are counted.
     `presets` and `metrics` list what is made of events.
+
+    >>> found = gn.events("DC_miss", on="niagara2")
+    >>> [row.event for row in found.rows]
+    ['DC_miss']
     """
     if on is not None:
         given = {"--from": lists is not None, "--cpu": cpu is not None, "--metrics": metrics}
         for option, there in given.items():
             if there:
-                raise UsageError(f"{option} does not go with --on: omit one of them.")
+                raise UsageError(f"{option} cannot be combined with --on: omit one of them.")
     if presets:
         return _presets(_one(on), pattern, available=available)
     if metrics:
         return _metrics(pattern)
     if cpu is not None and lists is None:
-        raise UsageError("--cpu chooses from lists: give --from as well.")
+        raise UsageError("--cpu needs --from.")
     if fit is not None or plan:
         return _fit(lists, cpu, source(_one(on)) if lists is None else None, pattern, fit)
     if lists is not None:
         if available:
-            raise UsageError("--available tries events out here: it does not go with --from.")
+            raise UsageError(
+                "--available tries events out here: it cannot be combined with --from."
+            )
         return _of_lists(lists, cpu, pattern)
     return _of_sources(on, pattern, available=available)
 

@@ -52,7 +52,7 @@ def histogram(slices: Sequence[Slice], edges: Sequence[int]) -> Histogram:
     if not np.all(times > 0):
         missing = [str(edge) for edge, time in zip(edges, times, strict=True) if not time > 0]
         raise GnomonError(
-            f"not all edges came to their turn, such as {missing[0]} cycles: "
+            f"some edges were never counted, such as {missing[0]} cycles: "
             "let it run longer, use shorter slices or fewer edges."
         )
     # Of a recording some edges may be left out, but not the time in which they were counted.

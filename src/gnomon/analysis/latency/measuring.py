@@ -30,17 +30,26 @@ from gnomon.analysis.latency.run import (
     take_samples,
 )
 from gnomon.errors import GnomonError, UsageError
-from gnomon.measure.campaign import Campaign, Plan, Task, Terms, warmups
+from gnomon.measure.campaign import (
+    Campaign,
+    Plan,
+    Task,
+    Terms,
+    as_repeated,
+    lost_input,
+    warmups,
+)
 from gnomon.measure.identity import identify
 from gnomon.measure.run import TIMED_OUT, Measurement, Stopper, stopped_runs
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Sample, Status
+from gnomon.sources.base import Target
 from gnomon.sources.latency import blind_spots
 from gnomon.units import utc_now
 
 if TYPE_CHECKING:
     from gnomon.measure.campaign import OnProgress
     from gnomon.recording import RecordingWriter
-    from gnomon.sources.base import Source, Target
+    from gnomon.sources.base import Source
     from gnomon.sources.latency import LatencyStream, StreamedSlice
 
 SLICE = "10ms"
@@ -66,6 +75,7 @@ def latency(
     cost: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    show_output: bool = False,
     on: Source | str | None = None,
     token_file: str | None = None,
     on_result: OnResult | None = None,
@@ -84,6 +94,11 @@ def latency(
     With `repeat` all runs go into one histogram, after `warmup` runs that do not; a run that takes
     longer than `timeout` is stopped. What was interrupted goes on when the call is repeated;
     `resume` makes it an error that there is nothing to go on with.
+
+    >>> words = ["workload:random", "dependent=yes", "accesses=5000", "cpus=0"]
+    >>> result = gn.latency(words, "3,10:100:10", on="ring-4", output="loads.gnomon")
+    >>> result.bins[0].low
+    3
     """
     from gnomon.sources.base import as_target
     from gnomon.sources.latency import StreamsLatency, find_facility
@@ -109,7 +124,9 @@ def latency(
         if what is not None:
             raise UsageError(f"{source.name} decides itself what it measures: name nothing else.")
         if samples:
-            raise UsageError("a probe counts above thresholds: leave out --samples.")
+            raise UsageError(
+                "a probe counts above thresholds and takes no samples: omit --samples."
+            )
         step = SLICE if slice is None else slice
         slice_ns = parse_duration(step, "slice") if isinstance(step, str) else step
         found = watch_probe(
@@ -143,11 +160,12 @@ def latency(
         resume=resume,
         output=output,
         overwrite=overwrite,
+        show_output=show_output,
         on_progress=on_progress,
     )
     every = facility.default_period if period is None else period
 
-    def one_run(writer: MakeTaker, run: int, longest: float | None) -> Measured:
+    def one_run(writer: MakeTaker, run: int, longest: float | None, target: Target) -> Measured:
         limits = [limit for limit in (seconds, longest) if limit is not None]
         limit = min(limits, default=None)
         if samples:
@@ -193,7 +211,7 @@ def latency(
 
             return stack.enter_context(RecordingWriter(output, origin, infos, overwrite=overwrite))
 
-        measured = one_run(writer, 0, terms.timeout)
+        measured = one_run(writer, 0, terms.timeout, target)
         run, limit = measured.run, terms.timeout
         if limit is not None and run.end - run.start >= limit * 1e9:
             measured.run = replace(run, exit_status=run.exit_status or TIMED_OUT)
@@ -272,8 +290,8 @@ def _references(
 
 # ---- several runs, as a campaign --------------------------------------------------------
 
-MakeRun = Callable[[MakeTaker, int, float | None], Measured]
-"""Measures one run: what takes its readings, the number of the run, and its longest time in s."""
+MakeRun = Callable[[MakeTaker, int, float | None, Target], Measured]
+"""Measures one run: what takes its readings, its number, its longest time in s, and of what."""
 
 
 @dataclass(slots=True)
@@ -315,13 +333,14 @@ def measure_runs(
 
     def make(task: Task) -> Measurement:
         held = _Held()
-        measured = make_run(lambda _: held, task.run, terms.timeout)
+        ours = as_repeated(target, task)
+        measured = make_run(lambda _: held, task.run, terms.timeout, ours)
         made = Measurement(
             events=measured.events,
             readings=[reading._replace(run=task.run) for reading in held.readings],
             samples=[sample._replace(run=task.run) for sample in held.samples],
             runs=[replace(measured.run, run=task.run)],
-            warnings=measured.warnings,
+            warnings=[*measured.warnings, *lost_input(target)],
             exit_status=measured.run.exit_status or 0,
             interrupted=measured.interrupted,
         )
@@ -337,7 +356,7 @@ def measure_runs(
     with Campaign(plan, terms) as campaign:
         outcome = campaign.carry_out(make, take)
     if not runs:
-        raise GnomonError("it was interrupted before the first run had ended: nothing to show.")
+        raise GnomonError("interrupted before the first run ended: nothing to show.")
     together.run = joined(runs)
     together.warnings = [*outcome.warnings, *outcome.stopped(terms.timeout)]
     together.interrupted = outcome.interrupted
@@ -371,7 +390,7 @@ def watch_probe(
 
     def shown(so_far: Measured) -> LatencyResult:
         if viewer.lost:
-            so_far.warnings.append("the probe is lost: it is looked for again")
+            so_far.warnings.append("the connection to the probe was lost: reconnecting")
         return _result(viewer, so_far, references)
 
     watcher = Watcher(shown, on_result)

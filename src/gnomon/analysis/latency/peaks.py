@@ -182,7 +182,7 @@ def read_references(path: str | os.PathLike[str]) -> tuple[Reference, ...]:
         content: Any = json.loads(Path(path).read_text("utf-8"))
     except ValueError:
         raise UsageError(
-            f"'{path}' is no JSON: give names with cycles, as in {{\"L1\": 4}}."
+            f"'{path}' is not JSON: give names with cycles, as in {{\"L1\": 4}}."
         ) from None
     for key in ("results", "latencies"):
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping | list):

@@ -96,7 +96,7 @@ def result_of(
         readings = len(measured.slices)
         if sweeps < LEAST_SWEEPS:
             warnings.append(
-                f"only {sweeps} sweeps over the edges: intervals know of chance alone, not of "
+                f"only {sweeps} sweeps over the edges: intervals include sampling error only, not "
                 "phases; let it run longer, or use shorter slices or fewer edges"
             )
     beyond = bins[-1].monotone / (sum(each.monotone for each in bins) or 1.0)
@@ -130,7 +130,13 @@ def latency_of(
     *,
     references: Sequence[Reference] | None = None,
 ) -> LatencyResult:
-    """Return the histogram of a recording, over its own edges or some of them."""
+    """Return the histogram of a recording, over its own edges or some of them.
+
+    >>> words = ["workload:random", "dependent=yes", "accesses=5000", "cpus=0"]
+    >>> result = gn.latency(words, "3,10:100:10", on="ring-4", output="loads.gnomon")
+    >>> len(gn.latency_of("loads.gnomon").bins) == len(result.bins)
+    True
+    """
     from gnomon.recording import Recording
 
     if not isinstance(recording, Recording):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from gnomon import units
 from gnomon.recording.contents import Provenance
 from gnomon.result import Result, derived
 
@@ -117,3 +118,47 @@ class LatencyResult(Result):
     def negatives(self) -> int:
         """How many bins came out below zero."""
         return sum(each.negative for each in self.bins)
+
+    @derived
+    def headline(self) -> str:
+        """Where most loads, or most of their cycles, are."""
+        origin, top = self.provenance, self.top(by_cost=self.by_cost)
+        where = f" on {origin.machine}" if origin.machine else ""
+        what = f"{' '.join(origin.command) or origin.target}{where}"
+        if top is None:
+            return f"{what}: no peak in the latencies of loads"
+        if self.by_cost:
+            share = units.number(top.cost / (self.cost or 1.0), "%")
+            told = f"{share} of the cycles spent on loads are in those of"
+        else:
+            told = f"{units.number(top.share, '%')} of the loads take"
+        return f"{what}: {told} {cycles(top.begins, top.ends)} cycles{self.named(top)}"
+
+    def top(self, *, by_cost: bool) -> Peak | None:
+        """Return the peak with most loads, or with most of their cycles."""
+        return max(self.peaks, key=lambda p: p.cost if by_cost else p.count, default=None)
+
+    def named(self, peak: Peak) -> str:
+        """Return what a peak is, in parentheses, as far as that is known."""
+        what = self.what(peak)
+        return f" ({what})" if what else ""
+
+    def what(self, peak: Peak) -> str:
+        """Return what a peak is: a measured latency, what served its loads, or what is below it."""
+        if peak.name:
+            return peak.name
+        top = next((each for each in self.bins if each.low == peak.low), None)
+        if top is not None and top.sources:
+            return f"loads from {max(top.sources, key=top.sources.__getitem__)}"
+        if peak.high is None:
+            return "above the last edge"
+        below = [each for each in self.latencies if each.cycles < peak.cycles]
+        if not below:
+            return "no measured latency nearby" if self.latencies else ""
+        nearest = max(below, key=lambda each: each.cycles)
+        return f"about {peak.cycles - nearest.cycles:.0f} cycles above {nearest.name}"
+
+
+def cycles(low: int, high: int | None) -> str:
+    """Return a range of latencies in words."""
+    return f"{low} or more" if high is None else f"{low} to {high}"

@@ -40,7 +40,7 @@ def parse_edges(text: str) -> tuple[int, ...]:
             numbers = [int(word) for word in part.split(":")]
         except ValueError:
             raise UsageError(
-                f"'{part}' is no latency: write cycles as in 3,10,20 or FIRST:LAST:STEP."
+                f"'{part}' is not a latency: write cycles as in 3,10,20 or FIRST:LAST:STEP."
             ) from None
         match numbers:
             case [edge]:
@@ -210,7 +210,9 @@ def count_sweeps(
     with source.open_sets((), sets, target, first=order.now) as rotation:
         if rotation.refused:
             reasons = "; ".join(dict.fromkeys(rotation.warnings)) or rotation.refused[0].status
-            raise NotSupportedError(f"loads above a latency cannot be counted: {reasons}.")
+            raise NotSupportedError(
+                f"loads above a latency threshold cannot be counted: {reasons}."
+            )
         measured.events = event_infos(rotation.requests)
         output = writer(measured.events)
 
@@ -235,7 +237,7 @@ def count_sweeps(
             measured.warnings.append(f"it stopped early: {turned.failure}")
         measured.warnings += turned.warnings
     if skipped:
-        measured.warnings.append(f"{skipped} slices had no counter and are left out")
+        measured.warnings.append(f"{skipped} slices had no counter and were discarded")
     if output is not None:
         output.add_run(measured.run)
     return measured
@@ -254,7 +256,7 @@ def take_samples(
 ) -> Measured:
     """Sample loads with their latency and what answered them until the target ends."""
     if not isinstance(source, CanSample):
-        raise UsageError(f"{source.name} takes no samples: leave out --samples.")
+        raise UsageError(f"{source.name} takes no samples: omit --samples.")
     samplings = facility.sampled(threshold, period)
     measured = Measured(events=event_infos(each.request for each in samplings))
     started_at = utc_now(milliseconds=True)

@@ -175,7 +175,7 @@ def load_to(
 ) -> Level:
     """Load a channel to a share of what it can carry, and leave it so."""
     if not 0 < share <= 1:
-        raise UsageError(f"a load of {share:.0%} makes no sense: it is above 0 and at most 100 %.")
+        raise UsageError(f"a load must be above 0 and at most 100 %, not {share:.0%}.")
     found = saturate(loader, channel, seconds=seconds, repeats=1, progress=progress)
     wanted = share * found.plateau
     totals = {step.count: step.total for step in found.steps}

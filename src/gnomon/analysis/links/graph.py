@@ -124,7 +124,7 @@ TOPOLOGIES: dict[str, Callable[[int], set[Pair]]] = {
 def topology_pairs(name: str, nodes: int) -> set[Pair]:
     """Return the pairs that a topology of this name links."""
     if name not in TOPOLOGIES:
-        raise UsageError(f"'{name}' is no topology: choose from {', '.join(TOPOLOGIES)}.")
+        raise UsageError(f"'{name}' is not a topology: choose from {', '.join(TOPOLOGIES)}.")
     return TOPOLOGIES[name](nodes)
 
 

@@ -48,7 +48,7 @@ class Place:
             return cls(found, found.machine, found.seed)
         if found.capabilities.simulated or not found.capabilities.samples:
             raise UsageError(
-                f"'{on}' is no machine: choose host, or a simulated machine as in --on ring-4."
+                f"'{on}' is not a machine: choose host, or a simulated machine as in --on ring-4."
             )
         return cls(found, None)
 
@@ -98,6 +98,9 @@ def links(
         >>> import gnomon as gn
         >>> gn.links(on="ring-4").topology
         'ring'
+
+    >>> len(gn.links(on="ring-4").nodes)
+    4
     """
     place = Place.of(on, seed)
     program = None
@@ -228,7 +231,7 @@ def _levels(loader: Loader) -> tuple[Level, ...]:
 
 
 def _run(how: _Setting, loader: Loader, program: Command, levels: Sequence[Level]) -> LoadedRun:
-    """Run a program beside load, here or on the simulated machine."""
+    """Run a program under load, here or on the simulated machine."""
     if how.progress is not None:
         how.progress("")  # the terminal is the program's now
     from gnomon.analysis.links.loader import run_loaded, run_loaded_on
@@ -287,7 +290,7 @@ def _check(
 ) -> None:
     """Complain about what cannot be done together."""
     if word not in (None, *_WORDS):
-        raise UsageError(f"'{word}' is no experiment: choose from {', '.join(_WORDS)}.")
+        raise UsageError(f"'{word}' is not an experiment: choose from {', '.join(_WORDS)}.")
     if load and word is not None:
         raise UsageError(f"--load is for a program after --, not for {word}.")
     if load and program is None:

@@ -98,7 +98,7 @@ class SimulatedLoader:
         check_count(channel, count)
         self.check(channel)
         if not 0 < duty <= 1:
-            raise UsageError(f"a duty of {duty:g} makes no sense: it is above 0 and at most 1.")
+            raise UsageError(f"the duty must be above 0 and at most 1, not {duty:g}.")
         others = sum(
             n for c, n in self.loads.items() if c.reader == channel.reader and c != channel
         )

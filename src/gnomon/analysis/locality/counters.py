@@ -86,7 +86,7 @@ class CounterSetup:
         page = self.page_bytes
         if page & (page - 1) or not 64 <= page <= _LARGEST_PAGE:
             raise UsageError(
-                f"a page of {page} bytes makes no sense: a power of two from 64 bytes to 64 GiB."
+                f"a page must be a power of two from 64 bytes to 64 GiB, not {page} bytes."
             )
         if self.range_bytes % _WORD or not _WORD <= self.range_bytes <= page:
             raise UsageError(
@@ -98,9 +98,9 @@ class CounterSetup:
                 f"a ring buffer of {self.ring_bytes} bytes holds no record: at least 16 bytes."
             )
         if self.empty_every_ns < 0 or self.fetch_delay_ns < 0:
-            raise UsageError("the ring buffer cannot be emptied in the past.")
+            raise UsageError("the time until the ring buffer is emptied must not be negative.")
         if self.gap_bytes < 0 or self.reach_bytes < 0:
-            raise UsageError("a gap has no less than 0 bytes.")
+            raise UsageError("a gap must be at least 0 bytes.")
         _check_static(self.static)
 
     @property

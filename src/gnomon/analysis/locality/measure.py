@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gnomon.analysis.locality.streams import Scope, Stream
     from gnomon.measure.run import Stopper
     from gnomon.recording.contents import Provenance
+    from gnomon.sources.abilities import HasTraffic
     from gnomon.sources.base import Source
     from gnomon.sources.sampling import CanSample
     from gnomon.sources.simulated.simulator import Simulator
@@ -57,9 +58,10 @@ def locality(
 ) -> LocalityResult:
     """Run a command, watch a process, or open a recording; return where its accesses went.
 
-    `on` may be a simulated machine. On this host `by` says how accesses are found: by `samples`
-    where the PMU tells addresses, by a `trace` of programs that `sim compile` has compiled, by
-    `pages` that the kernel tracks, or `auto`, the first of those that works. Each node has so many
+    `on` may be a simulated machine, or a fabric, whose Blinks are watched. On this host
+    `by` says how accesses are found: by `samples` where the PMU tells addresses, by a `trace` of
+    programs that `sim compile` has compiled, by `pages` that the kernel tracks, or `auto`, the
+    first of those that works. Each node has so many
     `counters`, which cover a `range` within a `page`; those of the `hybrid` scheme also grow over
     a `gap`, and shared ones over a `reach`. With `output` every flush record is kept. The callback
     is told how many accesses there were. Times are texts or seconds, sizes texts or bytes.
@@ -67,21 +69,25 @@ def locality(
         >>> import gnomon as gn
         >>> gn.locality(["workload:triad", "size=64KB"], on="ring-4").origin.nodes
         4
+
+    >>> result = gn.locality(["workload:false-sharing", "threads=4"], on="ring-4", counters=16)
+    >>> result.flow.lost
+    0
     """
     if top < 0:
-        raise UsageError(f"--top {top} shows nothing: choose 0 or more rows.")
+        raise UsageError(f"--top must be at least 0, not {top}.")
     if isinstance(what, str | os.PathLike):
         from gnomon.analysis.locality.build import read
 
         return replace(read(what), top=top)
     if scheme == "plain" and (gap is not None or reach is not None):
         name = "gap" if gap is not None else "reach"
-        raise UsageError(f"--{name} is for the hybrid scheme: give --scheme hybrid as well.")
+        raise UsageError(f"--{name} needs --scheme hybrid.")
     if interval is not None and by not in (AUTO, PAGES):
-        raise UsageError("--interval is for looks at pages: give --by pages as well.")
+        raise UsageError("--interval needs --by pages.")
     target = what if isinstance(what, Command | Process) else Command(tuple(what))
     if duration is not None and not isinstance(target, Process):
-        raise UsageError("--duration is for a process that runs: give -p as well.")
+        raise UsageError("--duration needs -p.")
     source, host = _places(on, seed)
     feed = Feed(
         by,
@@ -119,7 +125,7 @@ def locality(
 
 def _counted(
     target: Command | Process,
-    source: Simulator | None,
+    source: Simulator | HasTraffic | None,
     scope: Scope,
     feed: Feed,
     setup: Callable[[int], CounterSetup],
@@ -132,7 +138,7 @@ def _counted(
 
     tally = ObjectTally()
     total = 0
-    with Naming(target, seed=1 if source is None else source.seed) as naming:
+    with Naming(target, seed=getattr(source, "seed", 1)) as naming:
         stream = _stream(naming.target, source, scope, feed)
         monitors = Monitors(
             setup(stream.origin.page_bytes), stream.origin.nodes, stream.origin.page_bytes
@@ -231,16 +237,19 @@ def _range(text: str) -> tuple[int, int]:
     return found
 
 
-def _places(on: Source | str | None, seed: int | None) -> tuple[Simulator | None, CanSample | None]:
-    """Return the simulated machine that was chosen, or else the source of this host."""
+def _places(
+    on: Source | str | None, seed: int | None
+) -> tuple[Simulator | HasTraffic | None, CanSample | None]:
+    """Return what was chosen among simulated machines and fabrics, or else this host's source."""
     from gnomon.sources.registry import source as chosen_source
     from gnomon.sources.sampling import CanSample
 
     source = chosen_source(on, seed=seed)
     if source.capabilities.simulated:
+        from gnomon.sources.abilities import HasTraffic
         from gnomon.sources.simulated.simulator import Simulator
 
-        if isinstance(source, Simulator):
+        if isinstance(source, Simulator | HasTraffic):
             return source, None
     if source.capabilities.simulated or not isinstance(source, CanSample):
         raise UsageError(
@@ -277,7 +286,9 @@ class Feed:
             raise UsageError("--interval must be at least 1ms: more looks only slow it down.")
 
 
-def _stream(target: Command | Process, on: Simulator | None, scope: Scope, feed: Feed) -> Stream:
+def _stream(
+    target: Command | Process, on: Simulator | HasTraffic | None, scope: Scope, feed: Feed
+) -> Stream:
     if isinstance(target, Command) and not target.argv:
         raise UsageError("there is no command to run: name a workload or a program.")
     if on is None:
@@ -286,6 +297,12 @@ def _stream(target: Command | Process, on: Simulator | None, scope: Scope, feed:
         raise UsageError("a process runs on this host, not on a simulated machine: choose one.")
     if feed.by != AUTO:
         raise UsageError(f"--by {feed.by} is for this host: a simulated machine tells everything.")
+    from gnomon.sources.simulated.simulator import Simulator
+
+    if not isinstance(on, Simulator):
+        from gnomon.analysis.locality.blink import FabricStream
+
+        return FabricStream(on, target)
     from gnomon.analysis.locality.streams import MachineStream
 
     return MachineStream(on, target, scope)
@@ -377,7 +394,9 @@ def _origin(stream: Stream, monitors: Monitors) -> Origin:
     return origin
 
 
-def _provenance(target: Command | Process, source: Simulator | None, kind: str) -> Provenance:
+def _provenance(
+    target: Command | Process, source: Simulator | HasTraffic | None, kind: str
+) -> Provenance:
     if source is not None:
         return source.provenance(target)
     from gnomon.sources.registry import source as chosen_source

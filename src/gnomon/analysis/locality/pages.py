@@ -166,8 +166,8 @@ class Watched:
 
         if len(texts) > MOST:
             raise UsageError(
-                f"{len(texts)} static counters are asked for, and a processor has {MOST} "
-                "breakpoint registers: leave some away, or trace the program with --by trace."
+                f"{len(texts)} static counters are too many: a processor has {MOST} "
+                "breakpoint registers: name fewer, or trace the program with --by trace."
             )
         self._texts = texts
         self._counters: BreakpointCounters | None = None

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from gnomon.machines.execution import RunOptions
     from gnomon.sources.simulated.simulator import Simulator
 
-MONITORED = np.dtype(
-    [
-        ("time", np.int64),
-        ("address", np.uint64),
-        ("size", np.uint32),
-        ("task", np.uint32),
-        ("node", np.uint16),
-        ("home", np.uint16),
-        ("write", np.uint8),
-        ("place", np.uint8),
-        ("spare", np.uint16),
-    ]
-)
-"""What a monitor of a simulated machine keeps of an access; times are in ticks."""
 _REFERENCE = np.dtype(
     [
         ("address", np.uint64),
@@ -146,6 +132,7 @@ class MachineStream(Stream):
 
     def _accesses(self, kept: bytes) -> Accesses:
         from gnomon.machines.lowering import TICKS_PER_CYCLE
+        from gnomon.machines.memory import MONITORED
 
         rows = np.frombuffer(kept, dtype=MONITORED)
         per_ns = self._source.machine.core.clock_ghz * TICKS_PER_CYCLE

@@ -88,6 +88,10 @@ def memory(
     Parts are `curve`, `bandwidth`, `cores`, `loaded` and `matrix`. Sizes are bytes, or texts such
     as "64MiB"; `time` is seconds, or a text such as "1s"; CPUs and numbers of threads are numbers,
     or texts such as "0-3,8" and "1,2". Nothing else should run meanwhile.
+
+    >>> result = gn.memory("curve", largest="256KiB", points=1)
+    >>> result.caches[0].name
+    'L1'
     """
     if isinstance(cpus, str):
         from gnomon.events.sysfs import parse_cpu_list
@@ -159,7 +163,7 @@ class _Probe:
         load = watch.load()
         if load.others > _BUSY or load.steal > 0.02:
             self._warnings.append(
-                f"this machine was not quiet ({load}): trust the best values, and measure again."
+                f"the machine was busy ({load}): trust only the best values, and measure again."
             )
         caches = () if main is None else measured_caches(main, self._caches)
         self._notes += notes_on_caches(caches)
@@ -336,7 +340,7 @@ class _Probe:
             try:
                 yield self._node_pair(source, target)
             except GnomonError as error:
-                self._warnings.append(f"node {source} to node {target} was left out: {error}")
+                self._warnings.append(f"node {source} to node {target} was skipped: {error}")
             self._advance()
 
     def _node_pair(self, source: int, target: int) -> NodePair:
@@ -370,7 +374,7 @@ class _Probe:
             buffer = Buffer(size, node, huge=huge)
         except NotPermittedError as error:
             # A container may forbid placement; on the machine's only node it changes nothing.
-            self._warnings.append(f"{error} Memory is where the kernel put it.")
+            self._warnings.append(f"{error} The kernel chose the placement of memory.")
             buffer = Buffer(size, None, huge=huge)
         if buffer.note:
             self._notes.append(f"huge pages: {buffer.note}")

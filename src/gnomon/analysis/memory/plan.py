@@ -126,7 +126,7 @@ def pages_of(name: str) -> tuple[int, ...]:
 def plan_probes(request: Request) -> Plan:
     """Choose what was not said; raises an error for what cannot be."""
     if not request.seconds > 0:
-        raise UsageError("the time of a stream must be longer than zero.")
+        raise UsageError("the time of a stream must be above zero.")
     usable = usable_cpus()
     unknown = sorted(set(request.cpus) - usable)
     if unknown:
@@ -223,7 +223,7 @@ def _room(nodes: Nodes) -> int:
     room = min(free, free_memory())
     if room < _SHARE_OF_FREE * _LEAST_ROOM:
         raise GnomonError(
-            f"memory is too small to be probed: {format_bytes(room)} can be had. Free some, or "
+            f"too little free memory to probe: {format_bytes(room)} are available. Free some, or "
             "raise the limits of this process (ulimit, control group)."
         )
     return room

@@ -8,6 +8,7 @@ from enum import StrEnum
 from statistics import median
 from typing import ClassVar
 
+from gnomon import units
 from gnomon.result import Result, derived
 
 
@@ -278,3 +279,17 @@ class MemoryResult(Result):
         levels = () if self.main_curve is None else self.main_curve.levels
         names = (*caches, *(level.name for level in levels))
         return tuple((name, found.get(name), caches.get(name)) for name in dict.fromkeys(names))
+
+    @derived
+    def headline(self) -> str:
+        """How long a load from memory takes, and how much memory delivers."""
+        found = []
+        if self.latencies:
+            last = self.latencies[-1]
+            found.append(f"{units.brief(last.ns, 'ns')} to {last.name}")
+        if self.bandwidth:
+            rows = [row for row in self.bandwidth if row.stream == "read"] or self.bandwidth
+            best = max(rows, key=lambda row: row.rates.best)
+            rate, threads = units.brief(best.rates.best, "B/s"), len(best.cpus)
+            found.append(f"{best.stream} at {rate} by {threads} thread{'s' * (threads != 1)}")
+        return f"Memory of this machine{': ' * bool(found)}{', '.join(found)}"

@@ -195,6 +195,6 @@ def watching() -> Iterator[list[str]]:
     load = watch.load()
     if load.others > _BUSY or load.steal > _STOLEN:
         warnings.append(
-            f"this machine was not quiet ({load}): times are too long, and intervals too wide; "
-            "measure again when nothing else runs"
+            f"the machine was busy ({load}): times are too long and intervals too wide; "
+            "measure again on an idle machine"
         )

@@ -59,12 +59,14 @@ def recommend(rows: Sequence[Beside]) -> str:
     block = _blocker([row.mechanism for row in rows])
     losers = sorted({row.mechanism for row in rows} - {block})
     if block is None or not losers:
-        return "measure a way that blocks beside one that polls: one kind alone cannot be compared."
+        return (
+            "measure a mechanism that blocks and one that polls: one kind alone cannot be compared."
+        )
     gained = sorted({row.mechanism for row in rows if row.lost.high < -_DOUBTFUL})
     if gained:
         return (
             f"no recommendation: compute was faster beside {' and '.join(gained)} than alone, as "
-            "only other programs can make it; measure again when nothing else runs."
+            "only other programs can make it; measure again on an idle machine."
         )
     others = [
         row
@@ -117,6 +119,10 @@ def interfere(
     Messages come from the first of `cpus`; the others are the node. `threads` compute there,
     one a CPU unless told otherwise. `pauses` lie between an answer and the next message. Each list
     may be a text with commas.
+
+    >>> found = gn.messages.interfere(mechanisms="futex", pauses="50us", duration="50ms")
+    >>> {row.mechanism for row in found.rows}
+    {'futex'}
     """
     ways, left_out = usable_mechanisms(listed(mechanisms, "mechanisms") or WAYS)
     gaps = sorted({parse_duration(text, "pause") for text in listed(pauses, "pauses") or ()})
@@ -209,7 +215,7 @@ def _rows(
     there = np.flatnonzero(base > 0)
     if there.size < 2:
         raise GnomonError(
-            "compute alone got no processor time in most rounds: the machine is too busy; "
+            "compute alone got no CPU time in most rounds: the machine is too busy; "
             "measure again when less runs, or longer (-d)."
         )
     base = base[there]

@@ -45,6 +45,12 @@ def predict(
     `bench` is a benchmark of this host or its recording, `app` the application or its TOML
     file. `mechanism` is what it uses now, in place of what its file says; `regime` is whose
     costs to take, `awake` where it was measured. `seed` is that of the intervals.
+
+    >>> found = gn.messages.bench(mechanisms="poll,futex", sizes="64,4096", duration="300ms")
+    >>> app = "[application]\\ncompute = '12us'\\nmechanism = 'futex'\\n"
+    >>> written = Path("app.toml").write_text(app)
+    >>> "user-level" in gn.messages.predict(found, "app.toml").sentence
+    True
     """
     application = app if isinstance(app, Application) else read_application(app)
     measured = bench if isinstance(bench, Bench) else bench_of(bench)
@@ -280,6 +286,11 @@ def fit(law: str, file: str | os.PathLike[str], *, seed: int = 0) -> Fit:
     `sharing` takes the columns `threads` and `throughput`, `misses` takes `nodes`, `threads`
     and `misses`, and `imbalance` a column per node with a row per step. `seed` is that of the
     intervals.
+
+    >>> rows = "1,0.778\\n2,1.36\\n3,1.67\\n4,2\\n8,2.39\\n"
+    >>> written = Path("threads.csv").write_text(f"threads,throughput\\n{rows}")
+    >>> sorted(gn.messages.fit("sharing", "threads.csv").parameters)
+    ['height', 'knee']
     """
     if law not in set(Law):
         raise UsageError(f"'{law}' is not a law: choose from {', '.join(Law)}.")

@@ -55,6 +55,10 @@ def simulate(
     `words` are its parameters, as in `rounds=100`; `programs()` has them all. `on` are clusters or
     files that describe them. `timeline` is how many steps of messages to list. `on_progress` is
     told how many clusters are done, and of how many.
+
+    >>> found = gn.messages.simulate("ping-pong", ["rounds=10"], on="uln,polling")
+    >>> [each.name for each in found.clusters]
+    ['uln', 'polling']
     """
     if not 0 <= timeline <= _MOST_TRACED:
         raise UsageError(f"a timeline of {timeline} steps is out of range: 0 to {_MOST_TRACED:,}.")
@@ -88,7 +92,11 @@ def simulate(
 
 
 def programs() -> Programs:
-    """Return the message programs with their parameters, and the clusters."""
+    """Return the message programs with their parameters, and the clusters.
+
+    >>> "ping-pong" in [row.name for row in gn.messages.programs().programs]
+    True
+    """
     return Programs(
         tuple(
             Program(name, program_summary(name), program_parameters(name))

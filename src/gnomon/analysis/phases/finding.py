@@ -54,6 +54,7 @@ def phases(
     resume: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    show_output: bool = False,
     on: Source | str | None = None,
     on_progress: OnProgress | None = None,
 ) -> PhasesResult:
@@ -69,6 +70,10 @@ def phases(
     made after `warmup` that are not counted, and `run` names the one to split, the first without
     it; several that were interrupted go on when the call is repeated, and `resume` makes it an
     error that there is nothing to go on with.
+
+    >>> levels = [float(time > 100) + time % 3 / 50 for time in range(200)]
+    >>> len(gn.phases((range(200), levels), shape="levels").phases)
+    2
     """
     from gnomon.recording import Recording
 
@@ -76,7 +81,7 @@ def phases(
     options.check()
     names = tuple(n.strip() for n in (by.split(",") if isinstance(by, str) else by) if n.strip())
     if not names:
-        raise UsageError("nothing says what to split by: name the footprint or an event.")
+        raise UsageError("nothing to split by: name the footprint or an event.")
     if isinstance(what, Recording):
         return _of_recording(what, names, run, options)
     if isinstance(what, str | os.PathLike):
@@ -104,6 +109,7 @@ def phases(
             resume=resume,
             output=output,
             overwrite=overwrite,
+            show_output=show_output,
             on_progress=on_progress,
         ),
         on=on,
@@ -134,19 +140,21 @@ class _Options:
     def check(self) -> None:
         """Raise what is wrong with the options, before anything is run."""
         if self.max_phases < 1 or (self.exactly is not None and self.exactly < 1):
-            raise UsageError("there is at least one phase: ask for 1 or more.")
+            raise UsageError("the number of phases must be at least 1.")
         if self.min_points < 3:
-            raise UsageError("a phase needs at least 3 points: with fewer every line fits.")
+            raise UsageError("a phase needs at least 3 points: any line fits fewer.")
         shapes = self.shapes(only_rates=False)
         if shapes == (Shape.HINGE,) and (self.exactly or 1) > 2:
-            raise UsageError("a hinge has two phases: ask for fewer, or take lines.")
+            raise UsageError("a hinge has two phases: ask for at most 2, or use --shape lines.")
 
     def shapes(self, *, only_rates: bool) -> tuple[Shape, ...]:
         """Return the shapes to try for these series."""
         if self.shape == "auto":
             return (Shape.LEVELS,) if only_rates else (Shape.LINES, Shape.HINGE)
         if self.shape not in set(Shape):
-            raise UsageError(f"'{self.shape}' is not a shape: auto, {', '.join(Shape)}.")
+            raise UsageError(
+                f"'{self.shape}' is not a shape: choose from auto, {', '.join(Shape)}."
+            )
         return (Shape(self.shape),)
 
 
@@ -352,7 +360,7 @@ def _several(
             for text in outcome.warnings:
                 writer.warn(text)
     if not runs:
-        raise GnomonError("it was interrupted before the first run had ended: nothing to split.")
+        raise GnomonError("interrupted before the first run ended: nothing to split.")
     return runs[-1], outcome.interrupted
 
 
@@ -360,7 +368,7 @@ def _doubts(status: int, seconds: float | None, late: bool) -> Iterator[str]:
     if late and seconds is not None:
         yield (
             f"the command was stopped after {format_duration(round(seconds * 1e9))}: "
-            "these are the phases of what it had done; allow more time with --timeout"
+            "these are the phases up to then; allow more time with --timeout"
         )
     elif status:
-        yield f"the command ended with status {status}: see whether it did its work"
+        yield f"the command ended with status {status}: check that it did its work"

@@ -87,7 +87,7 @@ def observe(recording: Recording, by: tuple[str, ...], run: int | None) -> Obser
     if not recording.complete:
         warnings.insert(0, "the recording is incomplete: it was cut short or is being written")
     if len(pairs) > 1:
-        warnings.append(f"these are the phases of run {number}, one of {len(pairs)} in there")
+        warnings.append(f"these are the phases of run {number} of {len(pairs)}")
     rows = recording.sql(_SLICES.format(run=int(number), batch=int(batch))).fetchall()
     bounds = next((r for r in recording.runs if (r.run, r.batch) == (number, batch)), None)
     origin, end = _bounds(rows, bounds)

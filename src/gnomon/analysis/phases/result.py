@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon import units
 from gnomon.recording.contents import Status
 from gnomon.result import Result, derived
 
@@ -16,6 +17,7 @@ INTERVAL = "10ms"
 SIMULATED_INTERVAL = "10us"  # simulated programs take milliseconds
 MAX_PHASES = 6
 MIN_POINTS = 5
+_MOST_TOLD = 4  # phases that a headline describes one by one
 
 
 class Shape(StrEnum):
@@ -163,3 +165,37 @@ class PhasesResult(Result):
 
     def __len__(self) -> int:
         return len(self.phases)
+
+    @derived
+    def headline(self) -> str:
+        """What the first series does, phase by phase."""
+        if not self.phases or not self.series:
+            return "no phases"
+        name, count = self.series[0].name, len(self.phases)
+        *before, last = self.phases
+        until = units.brief(last.end, self.time_unit)
+        if not before:
+            return f"one phase of {until}: {name} {self._told(last)}"
+        if count > _MOST_TOLD:
+            begins = (units.brief(phase.start, self.time_unit) for phase in self.phases)
+            return f"{count} phases of {name} until {until}, from {', '.join(begins)}"
+        ends = (units.brief(phase.end, self.time_unit) for phase in before)
+        told = (f"{self._told(each)} until {end}" for each, end in zip(before, ends, strict=True))
+        return f"{count} phases: {name} {', '.join(told)}, then {self._told(last)}"
+
+    def _told(self, phase: Phase) -> str:
+        """Return what the first series does in a phase."""
+        fit = phase.fits[0]
+        if self.series[0].is_rate or fit.slope == 0:
+            return f"at {units.brief((fit.first + fit.last) / 2, unit_of(fit.unit))}"
+        slope = units.brief(abs(fit.slope), self.per_time(fit.unit))
+        return f"{'grows' if fit.slope > 0 else 'falls'} {slope}"
+
+    def per_time(self, unit: str) -> str:
+        """Return the unit of a slope."""
+        return unit_of(f"{unit}/s") if self.time_unit == "ns" else unit
+
+
+def unit_of(unit: str) -> str:
+    """Return the unit of a rate; time per time is CPUs."""
+    return "CPUs" if unit == "ns/s" else unit

@@ -53,8 +53,8 @@ def split(
     warnings = []
     if given.x.size > EXACT_UP_TO and most > 2:
         warnings.append(
-            f"{given.x.size:,} points: three or more phases were found over means of some points "
-            "each, and their breaks then set exactly"
+            f"{given.x.size:,} points: three or more phases were searched on averaged points, "
+            "and their breaks then refined"
         )
     ranked = choices(given, shapes, most)
     if exactly is not None:
@@ -126,7 +126,7 @@ def _judge(
 def _words(chosen: Choice, refused: list[Choice]) -> str:
     if chosen.phases == 1:
         if not refused:
-            return "one phase: BIC prefers a single one"
+            return "one phase: BIC prefers it"
         best = refused[0]
         return (
             f"one phase: BIC would have {best.phases}, but autocorrelated noise alone would look "

@@ -58,6 +58,11 @@ def report(
     """Write one page of recordings of any kind and of results saved as JSON.
 
     Two recordings are compared as well. A page that exists is an error without `overwrite`.
+
+    >>> counted = gn.count(["true"], "page-faults", output="there.gnomon")
+    >>> written = gn.report("there.gnomon", "there.html")
+    >>> Path("there.html").exists()
+    True
     """
     path = Path(output)
     check_new(path, "the page", force=overwrite)

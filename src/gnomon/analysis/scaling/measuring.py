@@ -50,6 +50,7 @@ def scale(
     seed: int = 0,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    show_output: bool = False,
     timeout: str | float | None = None,
     warmup: int = 0,
     resume: bool = False,
@@ -62,6 +63,10 @@ def scale(
     `repeat` times for every combination of the values in `parameters`; or a recording that
     was made this way. `at` names places to predict, as in `n=1024`. A call that was interrupted
     goes on when it is repeated; `resume` makes it an error that there is nothing to go on with.
+
+    >>> grown = gn.scale(["true", "{n}"], {"n": [1, 2, 4]}, "page-faults", repeat=2)
+    >>> len(grown.points)
+    3
     """
     if not 0 < level < 1:
         raise UsageError(f"the level must be between 0 and 1, not {level:g}.")
@@ -90,6 +95,7 @@ def scale(
                 resume=resume,
                 output=output,
                 overwrite=overwrite,
+                show_output=show_output,
                 on_progress=on_progress,
             ),
             source(on),

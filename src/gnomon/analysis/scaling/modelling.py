@@ -56,6 +56,10 @@ def scale_models(
     `values` is points x events, repeated runs being points of their own, with NaN for what
     is missing; `parameters` gives the value of each at every point. `at` are places to
     predict. Rows are in the order of the events.
+
+    >>> rows = gn.scale_models([[5.0], [8.0], [14.0], [26.0], [50.0]], {"n": [1, 2, 4, 8, 16]})
+    >>> round(rows[0].at(32))
+    98
     """
     table = np.asarray(values, float)
     if table.ndim == 1:
@@ -85,7 +89,7 @@ def _check(values: Array, points: Array, names: Sequence[str]) -> None:
     if len(values) != len(points):
         raise UsageError(f"there are {len(values)} rows of values at {len(points)} points.")
     if not np.isfinite(points).all():
-        raise UsageError("a parameter is not a number somewhere: growth needs numbers.")
+        raise UsageError("a value of a parameter is not a number: growth needs numbers.")
 
 
 def _alike(values: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -332,12 +336,10 @@ def scale_table(
     if len(distinct) < _ENOUGH and len(points) < 2 * _ENOUGH:
         warnings.append(
             f"with {len(distinct)} points and {len(points)} runs only growth that a model fits "
-            f"nearly exactly is told from chance: {_ENOUGH} points or more show the rest"
+            f"nearly exactly can be significant: {_ENOUGH} points or more show the rest"
         )
     if len(distinct) == len(points):
-        warnings.append(
-            "there is one run a point, so that scatter and misfit cannot be told apart: -r 3 can"
-        )
+        warnings.append("one run per point cannot separate scatter from misfit: use -r 3")
     known = [i for i in range(len(table.events)) if np.isfinite(table.values[:, i]).any()]
     places = [parse_place(text, names) for text in at]
     rows = scale_models(

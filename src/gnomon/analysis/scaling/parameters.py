@@ -41,10 +41,10 @@ def parse_place(text: str, names: Sequence[str]) -> tuple[float, ...]:
         given[parameter.name] = read_number(parameter.values[0], parameter.name)
     for name in given:
         if name not in names:
-            raise UsageError(f"'{name}' is no parameter: there is {' and '.join(names)}.")
+            raise UsageError(f"'{name}' is not a parameter: there is {' and '.join(names)}.")
     missing = [name for name in names if name not in given]
     if missing:
-        raise UsageError(f"'{text}' does not say where {missing[0]} is: add {missing[0]}=VALUE.")
+        raise UsageError(f"'{text}' gives no value for {missing[0]}: add {missing[0]}=VALUE.")
     return tuple(given[name] for name in names)
 
 
@@ -80,8 +80,8 @@ def check(parameters: Sequence[Parameter], words: Sequence[str] | None) -> None:
             seen[value] = text
         if len(seen) < FEWEST_VALUES:
             raise UsageError(
-                f"{parameter.name} has {len(seen)} value{'s' * (len(seen) != 1)}, which does not "
-                f"show a course: give at least {FEWEST_VALUES}, better 5 or more."
+                f"{parameter.name} has {len(seen)} value{'s' * (len(seen) != 1)}, too few to fit "
+                f"growth: give at least {FEWEST_VALUES}, better 5 or more."
             )
     if words is not None:
         _check_places(names, words)

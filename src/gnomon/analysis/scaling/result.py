@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon import units
 from gnomon.recording.contents import Provenance
 from gnomon.result import Interval, Result, derived
 
@@ -17,6 +18,7 @@ Array = NDArray[np.float64]
 
 SMALLEST_POWER = 0.1
 """The exponent below which a power cannot be told from a logarithm."""
+_ANSWERS = ("elapsed", "task-clock", "cycles", "instructions")  # what a headline is about
 _LARGEST_GROWTH = 60.0  # e^60 from the smallest to the largest value is beyond any count
 
 
@@ -312,3 +314,28 @@ class Scaling(Result):
             if row.event == event:
                 return row
         raise KeyError(event)
+
+    @derived
+    def headline(self) -> str:
+        """How the time of a run grows, or what grows most, from the first point to the last."""
+        what = " and ".join(self.parameters)
+        known_as = {row.event.partition(":")[0]: row for row in reversed(self.rows)}
+        usual = [known_as[name] for name in _ANSWERS if name in known_as]
+        rows = [row for row in usual if row.model.terms] or usual or list(self.rows)
+        row = rows[0] if rows else None
+        points = zip(self.points, row.means if row else (), strict=False)
+        known = [(point, mean) for point, mean in points if mean is not None]
+        if row is None or not known:
+            return f"no event could be modelled over {what}"
+        if not row.model.terms:
+            mean = units.brief(sum(mean for _, mean in known) / len(known), row.unit)
+            return f"{row.event} does not change with {what}: {mean}"
+        low, high = min(known), max(known)
+        verb = "grows" if high[1] >= low[1] else "falls"
+        ends = (f"{units.brief(mean, row.unit)} at {self._place(at)}" for at, mean in (low, high))
+        return f"{row.event} {verb} with {what} ({row.growth}): {', '.join(ends)}"
+
+    def _place(self, point: Sequence[float]) -> str:
+        whole = (int(value) if value == int(value) else value for value in point)
+        pairs = zip(self.parameters, whole, strict=True)
+        return ", ".join(f"{name} = {units.number(value)}" for name, value in pairs)

@@ -137,7 +137,7 @@ def read_batches(lines: Sequence[str], find: FindSource) -> tuple[Batch, ...]:
             groups = parse_events(events, find(origin).resolve)
         except UsageError as error:
             raise RecordingError(
-                f"the survey cannot go on as it was planned, because {error}"
+                f"the survey cannot continue as planned, because {error}"
             ) from None
         batches.append(Batch(number, origin, groups))
     return tuple(batches)

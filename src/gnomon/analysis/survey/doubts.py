@@ -77,7 +77,7 @@ def _statuses(runs: Sequence[RunInfo]) -> Iterator[str]:
     failed = sum(count for status, count in statuses.items() if status)
     if len(statuses) > 1:
         how = ", ".join(f"{n} times with status {s}" for s, n in sorted(statuses.items()))
-        yield f"the command does not always end alike: {how}; see why before comparing anything"
+        yield f"the exit status varies between runs: {how}; find out why before comparing anything"
     elif failed:
         yield (
             f"the command ended with status {next(iter(statuses))} in every run: "
@@ -113,8 +113,8 @@ def _too_few(indicators: Sequence[Indicator], provenance: Provenance) -> Iterato
     most = max((len(each.values) for each in indicators), default=0)
     if provenance.repeat == 1 or (provenance.repeat is None and most == 1):
         yield (
-            "there is one run a batch only: how much an event varies, and whether a change is "
-            "significant, cannot be told; -r 5 would do"
+            "only one run per batch: the spread of an event and the significance of a change are "
+            "unknown; use -r 5"
         )
 
 
@@ -173,7 +173,7 @@ def _drift(event: str, values: Sequence[float]) -> Iterator[str]:
         word = "rises" if change > 0 else "falls"
         yield (
             f"the machine drifted: {event} {word} by {abs(change):.1%} from the first run to the "
-            "last, so that events of different batches are not quite comparable"
+            "last, so events of different batches are not fully comparable"
         )
 
 
@@ -190,6 +190,6 @@ def _odd_run(anchor: Indicator, ordered: Sequence[tuple[RunInfo, float]]) -> Ite
     info, value = ordered[int(where)]
     if others and abs(value / others - 1) >= _WORTH_SAYING:
         yield (
-            f"one run is unlike the others: in run {info.run} of batch {info.batch} {anchor.event} "
-            f"is {value / others - 1:+.0%} off; its events should be counted again"
+            f"one run is an outlier: in run {info.run} of batch {info.batch} {anchor.event} "
+            f"is {value / others - 1:+.0%} off; count its events again"
         )

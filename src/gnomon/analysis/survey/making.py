@@ -17,7 +17,16 @@ from gnomon.analysis.survey.batches import (
     read_batches,
 )
 from gnomon.errors import GnomonError, RecordingError, UsageError
-from gnomon.measure.campaign import Campaign, Plan, Task, Terms, in_rounds, warmups
+from gnomon.measure.campaign import (
+    Campaign,
+    Plan,
+    Task,
+    Terms,
+    as_repeated,
+    in_rounds,
+    lost_input,
+    warmups,
+)
 from gnomon.measure.identity import Identity, identify
 from gnomon.measure.keep import refuse_change
 from gnomon.measure.run import Measurement, measure, runs_command
@@ -46,6 +55,7 @@ def survey(
     resume: bool = False,
     seed: int = 1,
     overwrite: bool = False,
+    show_output: bool = False,
     on_progress: OnProgress | None = None,
 ) -> SurveyResult:
     """Measure every event that can be counted over a command, and record it in `output`.
@@ -59,6 +69,10 @@ def survey(
     is kept. `warmup` runs come first that are not counted. A survey that is unfinished in `output`
     goes on, if program, options and machine are the same; `resume` makes it an error that there is
     none.
+
+    >>> result = gn.survey(["true"], "page-faults", output="s.gnomon", repeat=2, on="host")
+    >>> result.complete
+    True
     """
     target = as_target(command)
     limit = parse_seconds(duration, "duration")
@@ -71,10 +85,11 @@ def survey(
         resume=resume,
         output=_default_output(target) if output is None else output,
         overwrite=overwrite,
+        show_output=show_output,
         on_progress=on_progress,
     )
     if interval is not None and not one_run:
-        raise UsageError("an interval is for events that take turns: ask for one run as well.")
+        raise UsageError("--interval is for events that take turns: add --one-run.")
     found = choose_sources(target, on, seed)
     identity = identify(
         [target],
@@ -132,7 +147,7 @@ def resume(
     if found is None or not found.provenance.plan:
         with Recording.open(path) as recording:  # raises when there is none
             where = recording.path
-        raise RecordingError(f"'{where}' is no survey, so there is nothing to resume.")
+        raise RecordingError(f"'{where}' is not a survey, so there is nothing to resume.")
     provenance = found.provenance
     if found.complete:
         from gnomon.analysis.survey.recorded import survey_of
@@ -253,27 +268,29 @@ class _Made:
         limits = [each for each in (self.limit, self.terms.timeout) if each is not None]
         return min(limits, default=None)
 
-    def _whole(self, source: Source, batch: Batch, _: int) -> Measurement:
-        return measure(source, batch.groups, self.target, duration=self._longest)
+    def _whole(self, source: Source, batch: Batch, task: Task) -> Measurement:
+        return measure(source, batch.groups, as_repeated(self.target, task), duration=self._longest)
 
-    def _in_turns(self, interval: str | int | None) -> Callable[[Source, Batch, int], Measurement]:
+    def _in_turns(self, interval: str | int | None) -> Callable[[Source, Batch, Task], Measurement]:
         from gnomon.analysis.survey.turns import Turns, measure_in_turns
 
-        def count(source: Source, batch: Batch, run: int) -> Measurement:
+        def count(source: Source, batch: Batch, task: Task) -> Measurement:
             # Another order in every run: what one misses another may meet.
-            turns = Turns(interval, self.terms.seed + run)
-            return measure_in_turns(source, batch, self.target, self._longest, turns)
+            turns = Turns(interval, self.terms.seed + task.run)
+            target = as_repeated(self.target, task)
+            return measure_in_turns(source, batch, target, self._longest, turns)
 
         return count
 
-    def _run(self, task: Task, count: Callable[[Source, Batch, int], Measurement]) -> Measurement:
+    def _run(self, task: Task, count: Callable[[Source, Batch, Task], Measurement]) -> Measurement:
         batch = self.batches[task.batch]
         source = self.find(batch.origin)
-        made = count(source, batch, task.run)
+        made = count(source, batch, task)
+        made.warnings += lost_input(self.target)
         made.check_time(self.terms.timeout)
         if made.timed_out and not made.interrupted:
             raise GnomonError(
-                f"a run was ended, because it took longer than {self.terms.timeout:g} s: "
+                f"a run was stopped because it took longer than {self.terms.timeout:g} s: "
                 "allow more time with --timeout; what was measured before is recorded."
             )
         several = len({each.origin for each in self.batches}) > 1

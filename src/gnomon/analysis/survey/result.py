@@ -30,7 +30,7 @@ class SurveyRow:
 
     `mean`, `interval` (90 %, where the values are estimates) and `spread` are over runs, in
     `unit`, which is empty for a count; `values` are those of single runs, `runs` tells which.
-    `share` is the estimated share of the program's time, from usual costs (`basis`);
+    `share` is the estimated share of the program's time, from typical costs (`basis`);
     `correlation` is with the duration of the runs, None with too few of them to tell.
     """
 

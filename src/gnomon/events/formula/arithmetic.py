@@ -248,7 +248,7 @@ class Measure:
 
 
 class Units(Arithmetic[Measure]):
-    """Units instead of values: finds sums and comparisons that make no sense."""
+    """Units instead of values: finds sums and comparisons of different dimensions."""
 
     def __init__(self, unit_of: Callable[[str], Unit | None], code: Code) -> None:
         self.unit_of = unit_of

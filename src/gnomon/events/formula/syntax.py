@@ -47,7 +47,7 @@ _LEXEME = re.compile(
 
 
 class FormulaError(UsageError):
-    """A formula that cannot be read or makes no sense; the message quotes it."""
+    """A formula that cannot be parsed or is invalid; the message quotes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ def _rows(mapfile: Path) -> Iterator[tuple[str, str, str, str, str]]:
         try:
             re.compile(model)
         except re.error as error:
-            raise UsageError(f"{mapfile}:{number}: '{model}' is no pattern: {error}") from None
+            raise UsageError(f"{mapfile}:{number}: '{model}' is not a pattern: {error}") from None
         yield model, version, name, kind.lower(), row[6].strip() if len(row) > 6 else ""
 
 

@@ -16,7 +16,7 @@ _NOTHING = frozenset({"", "na", "n/a", "null", "tbd", "none"})
 
 
 class BadEntryError(Exception):
-    """An entry that makes no sense; the reader of the file adds where it stands."""
+    """An invalid entry; the reader of the file adds its position."""
 
 
 @dataclass(frozen=True, slots=True)

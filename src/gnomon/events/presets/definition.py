@@ -129,7 +129,9 @@ def parse_postfix(text: str, events: Sequence[str]) -> Formula:
             code.append(Number(Fraction(token)))
             depth += 1
         else:
-            raise UsageError(f"postfix '{text}' has '{token}', which is no operand or operator")
+            raise UsageError(
+                f"postfix '{text}' has '{token}', which is neither an operand nor an operator"
+            )
     if depth != 1:
         raise UsageError(f"postfix '{text}' leaves {depth} values instead of one")
     if len(used) < len(events):

@@ -167,7 +167,7 @@ class Virtual64:
 
     def __init__(self, width: int, start: int = 0) -> None:
         if not 1 <= width <= 64:
-            raise UsageError(f"a counter of {width} bits makes no sense: 1 to 64.")
+            raise UsageError(f"a counter must have 1 to 64 bits, not {width}.")
         self._mask = (1 << width) - 1
         self._last = start & self._mask
         self.value = 0

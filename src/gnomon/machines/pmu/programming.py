@@ -40,7 +40,7 @@ def why_not(pmu: Pmu, event: PmuEvent, modes: frozenset[Mode]) -> str:
     if event.latency and event.threshold is None:
         return f"it needs a threshold, as in {event.name}:ldlat=64"
     if modes != ALL_MODES and not event.separates_modes:
-        return f"it does not tell privilege levels apart: ask for '{event.name}' without any"
+        return f"it cannot separate privilege levels: use '{event.name}' without any"
     if modes != ALL_MODES and not modes <= pmu.modes:
         wrong = "".join(_LETTERS[mode] for mode in sorted(modes - pmu.modes))
         return f"its counters have no such privilege level as ':{wrong}'"
@@ -57,7 +57,7 @@ def misfit(pmu: Pmu, programmed: Sequence[Programmed]) -> str:
     core = [each for each in programmed if each.event.unit is Unit.CORE]
     separable = [each for each in core if each.event.separates_modes]
     if pmu.same_modes and len({each.modes for each in separable}) > 1:
-        return f"{_names(separable)} want different privilege levels, and the counters share theirs"
+        return f"{_names(separable)} need different privilege levels; the counters share one"
     thresholds = {each.event.threshold for each in core if each.event.latency}
     if len(thresholds) > 1:
         return "only one latency threshold can be counted at a time"

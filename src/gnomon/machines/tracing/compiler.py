@@ -64,7 +64,7 @@ def _description(compiler: str) -> str:
             [compiler, "-v"], capture_output=True, text=True, check=False, errors="replace"
         )
     if done is None or "gcc version" not in done.stderr:
-        raise UsageError(f"'{compiler}' is no gcc, which tracing needs: name one with --compiler.")
+        raise UsageError(f"'{compiler}' is not gcc, which tracing needs: name one with --compiler.")
     return done.stderr
 
 

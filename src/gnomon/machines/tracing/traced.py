@@ -191,7 +191,7 @@ def _method(given: Method | str) -> Method:
         return Method(given)
     except ValueError:
         names = ", ".join(Method)
-        raise UsageError(f"there is no way '{given}' to trace: choose from {names}.") from None
+        raise UsageError(f"there is no tracer '{given}': choose from {names}.") from None
 
 
 def _uses_lackey(path: Path, method: Method) -> bool:
@@ -208,7 +208,7 @@ def _compiled(command: Command, binary: Binary) -> TracedProgram:
     try:
         tracer = _Compiled(binary.has_tasks)
     except OSError as error:
-        raise GnomonError(f"there is no memory for a trace: {error.strerror}.") from None
+        raise GnomonError(f"a trace does not fit in memory: {error.strerror}.") from None
     channel = tracer.channel
     variables = {**(command.environment or {}), _VARIABLE: str(channel.fd)}
     launch = Launch(
@@ -296,7 +296,7 @@ def read_binary(path: Path) -> Binary:
             machine = str(elf["e_machine"])
             if machine != _MACHINES.get(platform.machine(), machine):
                 raise UsageError(
-                    f"'{path}' is a program for another processor ({machine}): compile it for "
+                    f"'{path}' is a program for another architecture ({machine}): compile it for "
                     "this one."
                 )
             return Binary(path, _version(elf), _has_tasks(elf), _is_static(elf))
@@ -311,7 +311,7 @@ def _no_program(path: Path, stream: Any) -> str:
             f"'{path}' is a script, whose interpreter would be traced: name the program itself, "
             "compiled by `gnomon sim compile`."
         )
-    return f"'{path}' is no program in the ELF format: compile one with `gnomon sim compile`."
+    return f"'{path}' is not a program in the ELF format: compile one with `gnomon sim compile`."
 
 
 def is_traced_binary(path: str | os.PathLike[str]) -> bool:

@@ -51,7 +51,7 @@ class Parameter:
     unit: str = ""
 
     def number(self, text: str) -> int | float:
-        """Return a value as a number, choices by their position; say why if it makes no sense."""
+        """Return a value as a number, choices by their position; say why if it is invalid."""
         if self.type in (ParameterType.CHOICE, ParameterType.TRUTH):
             return self._choice(text)
         value = plain_number(self.type, text)

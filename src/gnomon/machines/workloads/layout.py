@@ -39,7 +39,7 @@ def separate(size: int) -> int:
 
 
 def layout(name: str, values: Values, whole: dict[str, int], real: dict[str, float]) -> Layout:
-    """Return the arrays of a workload, or complain about sizes that make no sense."""
+    """Return the arrays of a workload, or refuse sizes that do not fit."""
     if name == "spmv":
         return _spmv(whole, real)
     made = _LAYOUTS[name]({key: int(value) for key, value in values.items()})

@@ -325,7 +325,7 @@ def build_program(name: str, words: Sequence[str], *, waiting: Waiting) -> Layou
         key = key.replace("-", "_")
         if not equals or key not in defaults:
             raise UsageError(
-                f"'{word}' is no parameter of {name}: it takes {', '.join(defaults)}, as in "
+                f"'{word}' is not a parameter of {name}: it takes {', '.join(defaults)}, as in "
                 f"{next(iter(defaults))}={next(iter(defaults.values()))}."
             )
         given[key] = _value(word, value, defaults[key], key)

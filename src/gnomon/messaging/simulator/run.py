@@ -154,7 +154,7 @@ class MessageRun:
         waiting = [self.layout.names[thread] for thread in self._kernel.unfinished()]
         some = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if waiting[3:] else "")
         return (
-            f"The program waits for ever at {self.now:g} ns: nothing is on its way to {some}."
+            f"The program is deadlocked at {self.now:g} ns: nothing is under way to {some}."
             " Every receive needs a send, every wait a signal."
         )
 
@@ -169,7 +169,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
-        raise ClusterError(f"The program cannot go on: {error}.") from None
+        raise ClusterError(f"The program cannot continue: {error}.") from None
 
 
 def simulate(

@@ -132,17 +132,17 @@ class Draft:
             value = int(row.value.scaleb(digits).to_integral_value())
             if not -_LIMIT <= value < _LIMIT:
                 value, status = None, Status.NOT_COUNTED
-                self.warn(f"{row.event}: the value {row.value} does not fit and was left out")
+                self.warn(f"{row.event}: the value {row.value} is out of range and was dropped")
         where = (value, row.enabled, row.running, status, row.run, row.batch)
         return Reading(row.time, row.event, row.scope, *where)
 
     def _digits(self, event: str, values: list[Decimal]) -> int:
-        """Return how many digits after the point all values of an event are kept with."""
+        """Return how many decimal places all values of an event are kept with."""
         needed = max((_digits(value) for value in values), default=0)
         largest = max((value.adjusted() for value in values if value), default=0)
         kept = max(0, min(needed, 17 - largest))  # all of them fit in 64 bits
         if kept < needed:
-            self.warn(f"{event}: values were rounded to {kept} digits after the point")
+            self.warn(f"{event}: values were rounded to {kept} decimal places")
         return kept
 
     def _lines(self) -> list[str]:
@@ -174,7 +174,7 @@ def _in_nanoseconds(row: Row) -> Row:
 
 
 def _digits(value: Decimal | None) -> int:
-    """Return how many digits after the point are needed to write a value exactly."""
+    """Return how many decimal places are needed to write a value exactly."""
     if value is None or not value:
         return 0
     exponent = value.normalize().as_tuple().exponent

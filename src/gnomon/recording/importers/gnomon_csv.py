@@ -42,7 +42,7 @@ def parse(text: str, file: str) -> ImportedData:
             else:
                 draft.skip(table.line_num, ",".join(cells))
     except csv.Error as error:
-        draft.warn(f"the file makes no sense from line {table.line_num} on: {error}")
+        draft.warn(f"the file is invalid from line {table.line_num} on: {error}")
     notes = draft.finish("gnomon")
     ends: dict[tuple[int, int], int] = {}
     for reading in (line.reading for line in lines):

@@ -72,7 +72,7 @@ def _open(cells: list[str], groups: dict[tuple[str, int], _Group]) -> tuple[_Gro
 
 
 def _take(group: _Group, kind: str, cells: list[str]) -> bool:
-    """Take in a line of a table; false if it makes no sense there."""
+    """Take in a line of a table; false if it does not belong there."""
     columns = [match[1] for cell in cells if (match := _COLUMN.fullmatch(cell))]
     if columns:
         prefix = "gpu" if "GPU" in cells[-1] else "cpu"

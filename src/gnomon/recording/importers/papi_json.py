@@ -42,13 +42,13 @@ def parse(text: str, file: str) -> ImportedData:
         document = json.loads(text)
         regions = list(_regions(document))
     except (ValueError, TypeError, AttributeError, KeyError) as error:
-        draft.warn(f"the file is not as PAPI writes it: {error}")
+        draft.warn(f"the file is not in PAPI's format: {error}")
         return draft.finish("papi")
     clocks: dict[str, int] = {}
     for region in regions:
         _add(draft, region, clocks)
     if any(str(region.values.get("parent_region_id", "-1")) != "-1" for region in regions):
-        draft.warn("some regions lie within others: what they counted is counted in both")
+        draft.warn("some regions are nested: their counts are included in both")
     rank = re.search(r"rank_(\d+)", file)
     return draft.finish(
         "papi",
@@ -82,13 +82,13 @@ def _add(draft: Draft, region: _Region, clocks: dict[str, int]) -> None:
             continue
         value = _number(printed)
         if value is None:
-            draft.warn(f"{event} in {scope} has no value that could be understood: {printed}")
+            draft.warn(f"{event} in {scope} has no valid value: {printed}")
             continue
         unit = "ns" if event == "real_time_nsec" else ""
         status = Status.COUNTED
         draft.rows.append(Row(event, value, status, unit, scope, time, duration, duration))
         if isinstance(printed, dict):
-            draft.warn("what PAPI_hl_read saw within a region was left out")
+            draft.warn("readings of PAPI_hl_read within a region were dropped")
         if passes is not None and passes > 1:
             draft.caveat(event, "sum over all passes of a region")
 

@@ -103,7 +103,7 @@ def note_mean(draft: Draft, event: str, noise: str, runs: int | None = None) -> 
     draft.caveat(
         event, f"mean of {several} (+- {noise.strip()}%)" if noise else f"mean of {several}"
     )
-    draft.warn(f"the values are means of {several}: the runs one by one are not in the file")
+    draft.warn(f"the values are means of {several}: the file does not contain single runs")
 
 
 def started_on(line: str) -> str | None:

@@ -190,7 +190,7 @@ def _add_block(draft: Draft, block: _Block, run: int) -> None:
             status = Status.SCALED
             if not duration:
                 enabled = 10_000
-                draft.warn("the time elapsed is not in the file: of the times only ratios count")
+                draft.warn("the file has no elapsed time: only ratios of times are valid")
             running = round(enabled * percent / 100)
         elif value is None:
             running = 0
@@ -224,7 +224,7 @@ def _nanoseconds(seconds: str) -> int:
 def _grouped(text: str) -> Decimal | None:
     """Return a number in which the thousands may be set apart, by whatever the locale uses.
 
-    perf never prints three digits after the point, so that three digits after the only
+    perf never prints three decimal places, so that three digits after the only
     or last mark are thousands, unless another mark came before it.
     """
     text = re.sub(rf"[ '’{_SPACES}]", "", text)

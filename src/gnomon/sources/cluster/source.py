@@ -165,7 +165,7 @@ class ClusterSource:
 
     def __init__(self, cluster: str | Path, *, seed: int = 1) -> None:
         if not 0 <= seed < 1 << 63:
-            raise UsageError(f"seed {seed} is out of range: choose one from 0 to 2^63 - 1.")
+            raise UsageError(f"--seed must be from 0 to 2^63 - 1, not {seed}.")
         self.cluster = load_cluster(cluster)
         self.seed = seed
         self.name = f"{SOURCE.name}:{cluster}"

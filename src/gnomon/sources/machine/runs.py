@@ -206,7 +206,7 @@ class TracedRun(ExecutionRun):
             )
         if Observed.INSTRUCTIONS not in self.program.observed:
             texts.append(
-                f"the machine sees the loads and stores of {name} only: times leave out the rest"
+                f"the machine sees the loads and stores of {name} only: times exclude the rest"
             )
         return tuple(texts)
 
@@ -362,8 +362,8 @@ def loads_run(bench: Bench, words: Sequence[str]) -> LoadsRun:
         key, equals, value = word.partition("=")
         if not equals or key not in ("rate", "phases", "duration"):
             raise UsageError(
-                f"'{word}' means nothing to signal:loads: it takes rate=1M, phases=slow (fast, or "
-                "a time) and duration=10s."
+                f"'{word}' is not an argument of signal:loads: it takes rate=1M, phases=slow "
+                "(fast, or a time) and duration=10s."
             )
         if key == "rate":
             rate = float(parse_count(value, "rate"))

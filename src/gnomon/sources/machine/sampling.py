@@ -256,7 +256,7 @@ class MachineSampler(Closing):
 def _no_interrupt(event: PmuEvent) -> str:
     """Return why an event cannot interrupt a thread, empty when it can."""
     if event.scope is not Scope.THREAD:
-        return f"it counts for a whole {event.scope}, and no thread is to blame"
+        return f"it counts for a whole {event.scope}, and cannot be attributed to a thread"
     if event.constant is not None or any(term.sign < 0 for term in event.terms):
-        return "its count does not only grow with what happens"
+        return "its count can also decrease"
     return event.no_overflow

@@ -60,7 +60,7 @@ class MachineSource:
         profile: str | None = None,
     ) -> None:
         if not 0 <= seed < 1 << 63:
-            raise UsageError(f"a seed of {seed} makes no sense: 0 to 2^63 - 1.")
+            raise UsageError(f"the seed must be from 0 to 2^63 - 1, not {seed}.")
         self.machine = machine if isinstance(machine, Machine) else load_machine(machine)
         self.pmu = pmu if pmu is not None else load_pmu(self.machine.pmu)
         self.seed = seed
@@ -255,7 +255,7 @@ def prepare(bench: Bench, target: Target) -> Run:
     if not target.argv or not target.argv[0]:
         raise CommandError("there is no command to run: name a workload or a program.")
     kind, colon, name = target.argv[0].partition(":")
-    if target.input and colon and kind in ("workload", "signal"):
+    if target.input not in ("", os.devnull) and colon and kind in ("workload", "signal"):
         raise UsageError(f"{target.argv[0]} reads no standard input: omit --input.")
     if colon and kind == "workload":
         return _workload(bench, target)
@@ -291,7 +291,7 @@ def _signal(bench: Bench, name: str, words: tuple[str, ...]) -> Run:
     for word in words:
         key, equals, value = word.partition("=")
         if key != "duration" or not equals:
-            raise UsageError(f"'{word}' means nothing to a signal: it takes duration=10s.")
+            raise UsageError(f"'{word}' is not an argument of a signal: it takes duration=10s.")
         duration = parse_duration(value, "duration")
     run = SignalRun(load_signal(name), duration, bench.seed)
     return SignalledRun(run, bench.pmu.name, bench.machine.name)

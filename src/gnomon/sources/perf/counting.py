@@ -359,7 +359,7 @@ class PerfCounting(Closing):
         """Start, then yield a snapshot each interval, the last one when counting stops."""
         self._require("start", "ready")
         if interval <= 0:
-            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
+            raise UsageError(f"the interval must be at least 1 ns, not {interval} ns.")
         ticker = self._make_ticker(interval)
         self._ticker = ticker
         try:
@@ -376,7 +376,7 @@ class PerfCounting(Closing):
                 self.stop()
             if ticker.missed:
                 self.warnings.append(
-                    f"{ticker.missed} of the interval's ticks came too late and were left out"
+                    f"{ticker.missed} of the interval's ticks came too late and were dropped"
                 )
 
     def _make_ticker(self, interval: int) -> _native.Ticker:

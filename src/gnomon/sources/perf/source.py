@@ -19,11 +19,12 @@ from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Fit, Plan
-    from gnomon.sources.abilities import CounterUnit
+    from gnomon.sources.abilities import CounterUnit, WallOptions
     from gnomon.sources.latency import Facility
     from gnomon.sources.perf.footprint import FootprintSource
     from gnomon.sources.perf.rotation import PerfRotation
     from gnomon.sources.perf.sampling import PerfSampler
+    from gnomon.sources.perf.wall import WallRecording
     from gnomon.sources.sampling import Sampling
 
 _DEFAULT_SOFTWARE = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
@@ -139,6 +140,14 @@ class PerfSource:
         return PerfSampler(
             samplings, target, self.host, has_core_pmu=self.has_core_pmu, pages=pages
         )
+
+    def record_wall(self, target: Target, options: WallOptions | None = None) -> WallRecording:
+        """Set up recording where the wall time of a program goes."""
+        from gnomon.sources.abilities import WallOptions
+        from gnomon.sources.perf.wall import WallRecording
+
+        (clock,) = self.resolve("task-clock")
+        return WallRecording(target, options or WallOptions(), self.host, clock)
 
     def latency_facility(self) -> Facility:
         """Return how this host tells the latency of loads."""

@@ -89,7 +89,7 @@ class Channel:
         if self.incoming is not None:
             mark, body = body[:32], body[32:]
             if not hmac.compare_digest(mark, seal(self.incoming, self._received, body)):
-                raise ProbeError("a message was changed on its way: the connection is given up.")
+                raise ProbeError("a message was altered in transit: the connection is closed.")
             self._received += 1
         with contextlib.suppress(ValueError):
             message = json.loads(body)
@@ -133,7 +133,7 @@ def read_token(file: str | None) -> bytes:
         why = f"cannot be read: {error.strerror}"
         raise ProbeUsageError(f"the token file '{file}' {why}.") from None
     except UnicodeDecodeError:
-        raise ProbeUsageError(f"the token file '{file}' is no text: try {_MAKE_TOKEN}.") from None
+        raise ProbeUsageError(f"the token file '{file}' is not text: try {_MAKE_TOKEN}.") from None
     if len(text.strip()) < 16:
         raise ProbeUsageError(
             "a token of 16 characters or more is needed: put one into a file for --token-file, or "
@@ -351,7 +351,7 @@ def checked_request(request: dict[str, Any]) -> tuple[list[int], int, int]:
         or not all(low < high for low, high in zip(edges, edges[1:]))  # noqa: B905, RUF007 - Python 3.9 has no pairwise
         or not (edges[0] >= _LEAST_EDGE and edges[-1] <= _MOST_EDGE)
     ):
-        raise ProbeError(f"edges must ascend from {_LEAST_EDGE} cycles or more.")
+        raise ProbeError(f"edges must ascend, from {_LEAST_EDGE} cycles on.")
     if type(length) is not int or not _SHORTEST_NS <= length <= _LONGEST_NS:
         raise ProbeError("a slice must be from 1 ms to 1 s long.")
     return edges, length, seed if type(seed) is int else 1
@@ -410,14 +410,15 @@ class Probe:
         answer = channel.receive()
         if answer.get("version") != VERSION:
             raise ProbeError(
-                f"the viewer speaks version {answer.get('version')} and the probe {VERSION}: "
-                "copy the probe of the viewer's gnomon here, with `gnomon latency probe --print`."
+                f"the viewer speaks protocol version {answer.get('version')} and the probe "
+                f"{VERSION}: copy the probe of the viewer's gnomon here, with "
+                "`gnomon latency probe --print`."
             )
         nonces = nonce + bytes.fromhex(str(answer["nonce"]))
         text = str(answer["request"])
         if not hmac.compare_digest(proof(self._token, nonces, text), str(answer["proof"])):
             time.sleep(0.5)  # guessing shall not be fast
-            raise ProbeError("the token is wrong: give viewer and probe the same.")
+            raise ProbeError("the token is wrong: viewer and probe need the same one.")
         channel.send({"accepted": True})
         channel.outgoing, channel.incoming = session_keys(self._token, nonces)
         self._stream(channel, json.loads(text))
@@ -459,7 +460,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bind", metavar="ADDRESS", default="127.0.0.1", help="(127.0.0.1)")
     parser.add_argument("--token-file", metavar="FILE", help=f"the token; else {TOKEN_VARIABLE}")
     parser.add_argument("-p", "--pid", type=int, help="a running process, in place of all CPUs")
-    parser.add_argument("--simulate", action="store_true", help="make loads up, to try it")
+    parser.add_argument("--simulate", action="store_true", help="send made-up loads, to try it")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -108,17 +108,20 @@ class Viewer:
         channel = Channel(connection)
         hello = self._receive(channel)
         if hello.get("probe") != "gnomon":
-            raise UsageError(f"what listens at {self.address[0]}:{self.address[1]} is no probe.")
+            raise UsageError(f"what listens at {self.address[0]}:{self.address[1]} is not a probe.")
         if hello.get("version") != VERSION:
             raise GnomonError(
-                f"the probe speaks version {hello.get('version')} and this gnomon {VERSION}: copy "
-                "the probe of this gnomon there, with `gnomon latency probe --print`."
+                f"the probe speaks protocol version {hello.get('version')} and this gnomon "
+                f"{VERSION}: copy the probe of this gnomon there, with "
+                "`gnomon latency probe --print`."
             )
         own = secrets.token_bytes(16)
         try:
             nonces = bytes.fromhex(str(hello.get("nonce"))) + own
         except ValueError:
-            raise GnomonError("the probe does not speak its own protocol: copy it anew.") from None
+            raise GnomonError(
+                "the probe sent an invalid message: copy it to that host again."
+            ) from None
         request = json.dumps(
             {
                 "edges": list(self.edges),
@@ -185,7 +188,9 @@ def parse_address(text: str) -> tuple[str, int]:
     if not colon or (":" in host and not host.startswith("[")):
         host, port = text, str(PORT)
     if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise UsageError(f"'{text}' is no address of a probe: write HOST:PORT, as in node1:{PORT}.")
+        raise UsageError(
+            f"'{text}' is not an address of a probe: write HOST:PORT, as in node1:{PORT}."
+        )
     return host.strip("[]"), int(port)
 
 

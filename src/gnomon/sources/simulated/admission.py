@@ -53,10 +53,10 @@ def _plain(pmu: Pmu, name: str, asked: str, on: str) -> PmuEvent:
 
 def _with_latency(event: PmuEvent, cycles: int) -> PmuEvent:
     if not event.latency:
-        raise UsageError(f"'{event.name}' has no latency threshold: leave out 'ldlat'.")
+        raise UsageError(f"'{event.name}' has no latency threshold: omit 'ldlat'.")
     if not 1 <= cycles <= _LONGEST_LATENCY:
         raise UsageError(
-            f"a latency of {cycles} cycles makes no sense for '{event.name}': "
+            f"a latency of {cycles} cycles is out of range for '{event.name}': "
             f"it must be from 1 to {_LONGEST_LATENCY:,}."
         )
     return event.with_threshold(cycles, f"{event.name}:ldlat={cycles}")
@@ -68,7 +68,7 @@ def _with_mask(pmu: Pmu, event: PmuEvent, mask: int) -> PmuEvent:
     An event register holds a group in its upper bits and a bit for each event of the group.
     """
     if not pmu.masks or event.select is None:
-        raise UsageError(f"the event mask of '{event.name}' cannot be changed: leave out 'emask'.")
+        raise UsageError(f"the event mask of '{event.name}' cannot be changed: omit 'emask'.")
     group = event.select >> 8
     members = {
         each.select & 0xFF: each

@@ -205,7 +205,7 @@ class SimulatedCounting(Closing):
         """Start, then yield a snapshot each interval of simulated time, the last one at the end."""
         self._require("start", "ready")
         if interval <= 0:
-            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
+            raise UsageError(f"the interval must be at least 1 ns, not {interval} ns.")
         self.start()
         try:
             tick = 1

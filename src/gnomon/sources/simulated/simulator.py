@@ -112,7 +112,7 @@ class Run(Closing):
 
     def ledger(self) -> Ledger:
         """Return everything that the machine has counted."""
-        raise UsageError("a signal has no machine behind it: its truth is its own.")
+        raise UsageError("a signal has no simulated machine: it defines its own true values.")
 
     def interrupt(self, signal: int) -> None:
         """End it as a signal would."""

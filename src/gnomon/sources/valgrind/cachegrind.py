@@ -42,12 +42,12 @@ class Shape:
         words = [word.strip() for word in text.split(",")]
         if len(words) != 3 or not all(w.isascii() and w.isdigit() for w in words):
             raise UsageError(
-                f"'{text}' is no shape for {cache}: give size, ways and line size in bytes, "
+                f"'{text}' is not a shape for {cache}: give size, ways and line size in bytes, "
                 "as in 32768,8,64."
             )
         shape = cls(*map(int, words))
         if why := shape._flaw():
-            raise UsageError(f"'{text}' is no shape for {cache}: {why}.")
+            raise UsageError(f"'{text}' is not a shape for {cache}: {why}.")
         return shape
 
     def _flaw(self) -> str:

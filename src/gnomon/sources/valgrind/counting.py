@@ -46,7 +46,7 @@ def why_refused(request: Request, installation: Installation) -> tuple[str, str]
         return installation.reason, installation.remedy
     # Everything is in user space and always counted: `u`, `D` and `e` ask for what is so.
     if set(request.modifiers.text) - set("uDe"):
-        return "valgrind counts what a program does in user space", "leave the modifier away"
+        return "valgrind counts what a program does in user space", "omit the modifier"
     return None
 
 
@@ -251,7 +251,7 @@ class ValgrindCounting(Closing):
         """Start, then yield a snapshot each interval; only the last one can have values."""
         self._require("start", "ready")
         if interval <= 0:
-            raise UsageError(f"an interval of {interval} ns makes no sense: at least 1.")
+            raise UsageError(f"the interval must be at least 1 ns, not {interval} ns.")
         self.start()
         try:
             due = self._started_at + interval
@@ -341,7 +341,7 @@ def check_runnable(command: Command) -> None:
         if not (Path(command.directory or ".") / interpreter).exists():
             raise cannot_start(command, OSError(errno.ENOENT, ""))
     elif head.startswith(_ELF) and head[_MACHINE] not in _own_machines():
-        raise _refusal(command, "it was built for another processor")
+        raise _refusal(command, "it was built for another architecture")
 
 
 def _find(command: Command) -> Path:

@@ -30,7 +30,7 @@ def describer(kind: str) -> Describe:
     found: Describe | None = plugins.load("describe", kind, "description of results")
     if found is None:
         raise NotSupportedError(
-            f"nothing says what a result of kind '{kind}' looks like: "
+            f"there is no description of results of kind '{kind}': "
             "install the package that made it."
         )
     return found

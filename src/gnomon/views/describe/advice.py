@@ -8,22 +8,23 @@ from operator import itemgetter
 from gnomon import units
 from gnomon.analysis.locality.result import Advice, Proposal
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 
 def describe(result: Advice) -> Iterator[b.Block]:
     """Yield what there is to see of advice, from the result alone."""
-    counts = {name: getattr(result, f"{name}s") for name in ("thread", "node", "object", "run")}
-    about = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items())
+    names = ("thread", "node", "object", "run")
+    about = ", ".join(counted(getattr(result, f"{name}s"), name) for name in names)
     least = units.brief(result.margin, "%")
     yield b.Headline(f"{result.program} on {result.machine}: {about}")
     if result.proposals:
         saved = units.brief(1 - result.after_ns / result.before_ns, "%")
         times = units.brief(result.speedup)
-        text = f"As proposed it is {times} times as fast: {saved} of the time is saved."
+        text = f"With these proposals it is {times} times as fast and saves {saved} of the time."
     elif result.dropped:
-        text = f"Leave it as it is: no other place for its objects saves {least} of the time."
+        text = f"Keep the placement: no other place for its objects saves {least} of the time."
     else:
-        text = "Leave it as it is: nothing points to a better place for its objects."
+        text = "Keep the placement: no object has an obviously better place."
     yield b.Finding(text, b.Tone.GOOD)
     for each in result.proposals:
         text = (
@@ -36,23 +37,23 @@ def describe(result: Advice) -> Iterator[b.Block]:
     if result.proposals or result.alternatives or result.dropped:
         yield _bars(result)
     if result.alternatives:
-        caption = "Each of these helps as well; another change of the same object helps more."
-        yield b.Section("Other ways")
+        caption = "Each of these also helps, but another change to the same object helps more."
+        yield b.Section("Alternatives")
         yield _table(result.alternatives, "alternatives", caption)
     if result.dropped:
         caption = f"Most of these save less than {least} of the time, or cost some."
-        yield b.Section("Tried, and not proposed")
+        yield b.Section("Tried and rejected")
         yield _table(result.dropped, "dropped", caption)
 
 
 def _times(result: Advice) -> b.Table:
     """Return the times with and without the proposals."""
     before = result.before_ns
-    rows: list[tuple[str, float, float | None]] = [("as it is", before, result.remote_before)]
+    rows: list[tuple[str, float, float | None]] = [("unchanged", before, result.remote_before)]
     if result.proposals:
         rows.append(("as proposed", result.after_ns, result.remote_after))
     if result.proposals and result.unplaced_ns is not None:
-        rows.append(("set up in parallel, pages where they are", result.unplaced_ns, None))
+        rows.append(("set up in parallel, pages not moved", result.unplaced_ns, None))
     return b.Table.of(
         rows,
         b.Column("program", itemgetter(0), flex=True),
@@ -65,30 +66,22 @@ def _times(result: Advice) -> b.Table:
 
 def _bars(result: Advice) -> b.Chart:
     """Return the times of all that was tried."""
-    bars = [("as it is", "as it is", result.before_ns)]
+    bars = [("unchanged", "unchanged", result.before_ns)]
     if result.proposals:
         bars.append(("proposed", "all proposals", result.after_ns))
-    groups = {
-        "proposed": result.proposals,
-        "other way": result.alternatives,
-        "not proposed": result.dropped,
-    }
-    tried = [(word, each) for word, group in groups.items() for each in group]
+    words = ("proposed", "alternative", "rejected")
+    groups = zip(words, (result.proposals, result.alternatives, result.dropped), strict=True)
+    tried = [(word, each) for word, group in groups for each in group]
     for number, (word, each) in enumerate(tried, 1):  # names of objects may be alike
         bars.append((word, f"{number}. {each.action}: {each.thing.title}", each.time_ns))
-    return b.Chart(
+    by_word = {word: [row for row in bars if row[0] == word] for word, _, _ in bars}
+    return b.Chart.of(
         "The simulated time of the program with each change by itself, and with all proposals.",
         b.Axis("simulated time", "ns", zero=True),
         b.Axis("change", names=tuple(name for _, name, _ in bars)),
-        tuple(
-            b.Layer(
-                b.Kind.BARS,
-                tuple(time for kind, _, time in bars if kind == word),
-                tuple(name for kind, name, _ in bars if kind == word),
-                word,
-                stack="time",
-            )
-            for word in dict.fromkeys(word for word, _, _ in bars)
+        *(
+            b.Layer.of(b.Kind.BARS, rows, itemgetter(2), itemgetter(1), word, stack="time")
+            for word, rows in by_word.items()
         ),
     )
 

@@ -11,7 +11,6 @@ from gnomon.views import blocks as b
 from gnomon.views.blocks import Tone
 from gnomon.views.shared import counted, some, subject
 
-_ELAPSED = "elapsed"
 _QUIET = (Verdict.UNCHANGED, Verdict.EQUAL)
 _MOST_SIGNS = 8
 _MOST_NAMES = 12
@@ -30,7 +29,7 @@ def describe(result: Comparison) -> Iterator[b.Block]:
     """Yield what there is to see of a comparison, from the result alone."""
     sides = zip("AB", (result.a, result.b), result.runs, strict=True)
     lines = (f"{name}: {_subject(side)}, {counted(runs, 'run')}" for name, side, runs in sides)
-    yield b.Headline(_answer(result), tuple(lines))
+    yield b.Headline(result.headline, tuple(lines))
     yield from _findings(result)
     quiet = [row for row in result.rows if row.verdict in _QUIET]
     loud = [row for row in result.rows if row.verdict not in _QUIET]
@@ -53,34 +52,8 @@ def _subject(origin: Provenance) -> str:
     )
 
 
-def _answer(result: Comparison) -> str:
-    """Return the time that B takes beside that of A, or how many events changed."""
-    elapsed = next((row for row in result.rows if row.event == _ELAPSED), None)
-    if elapsed is None or elapsed.ratio is None:
-        changed = result.counts[Verdict.CHANGED]
-        return f"{changed} of {len(result.rows)} events changed from A to B"
-    before, after = (units.brief(side.mean, elapsed.unit) for side in (elapsed.a, elapsed.b))
-    if elapsed.verdict is Verdict.UNTESTED:
-        change, sure = "with one run each, chance cannot be told from change", ""
-    else:
-        maybe = "perhaps " if elapsed.verdict is Verdict.SUSPECTED else ""
-        change = maybe + _speed(elapsed.ratio)
-        change = "no change seen" if elapsed.verdict in _QUIET else change
-        ends = elapsed.ratio_interval
-        sure = f" ({_level(result)} {units.interval(*ends, 'x')})" if ends else ""
-    return f"B takes {after}, A {before}: {change}{sure}"
-
-
 def _level(result: Comparison) -> str:
     return f"{units.number(result.level, '%')} interval"
-
-
-def _speed(ratio: float) -> str:
-    if ratio >= 1.5:
-        return f"{units.number(ratio, digits=2)} times as long"
-    if ratio <= 1 / 1.5:
-        return f"{units.number(1 / ratio, digits=2)} times as fast"
-    return f"{units.number(ratio, 'x')} of time"
 
 
 def _findings(result: Comparison) -> Iterator[b.Block]:
@@ -98,10 +71,10 @@ def _findings(result: Comparison) -> Iterator[b.Block]:
 
 
 def _signs(result: Comparison) -> Iterator[str]:
-    """Yield what speaks against the runs being alike: drifts and outliers."""
+    """Yield what contradicts independent, equal runs: drifts and outliers."""
     for drift in result.drifts:
         slope = "" if drift.slope is None else f"{units.number(1 + drift.slope, 'x')} "
-        yield f"drift: {drift.event} changes {slope}from run to run"
+        yield f"drift: {drift.event} changes {slope}per run"
     unit_of = {row.event: row.unit for row in result.rows}
     for each in result.outliers:
         unit = unit_of.get(each.event, "")
@@ -176,11 +149,11 @@ def _effects(result: Comparison) -> Iterator[b.Block]:
             ("verdict", tuple(map(_verdict, rows))),
         ),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         f"B relative to A with its {_level(result)}.",
         b.Axis("B to A", "x", log=10),
         b.Axis("", names=names),
-        (layer,),
+        layer,
         marks=(b.Mark(1.0, "same"),),
         key=tuple(entry for entry in _KEY if entry[0] in tones),
     )

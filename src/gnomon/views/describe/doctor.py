@@ -30,4 +30,4 @@ def describe(result: Diagnosis) -> Iterator[b.Block]:
         b.Column("remedy", flex=True, drop=1),
     )
     table = b.Table.of(result.findings, *columns, name="findings")
-    yield b.Fold(f"{len(result.findings)} findings in one table", (table,))
+    yield b.Fold(f"all {len(result.findings)} findings in one table", (table,))

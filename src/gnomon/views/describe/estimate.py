@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gnomon import units
 from gnomon.analysis.estimate.result import Course, EventState, MetricState, Now, State, ValueNow
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _CHARTS = 12
 _INTERVAL = "90 % interval"
@@ -18,7 +19,7 @@ def describe(result: State) -> Iterator[b.Block]:
     origin, sets = result.provenance, len(result.readings.layout.sets)
     yield b.Headline(
         f"{' '.join(origin.command) or origin.target or 'a run'}: {len(result.names)} "
-        f"event{'s' * (len(result.names) != 1)} in {sets} set{'s' * (sets != 1)}",
+        f"event{'s' * (len(result.names) != 1)} in {counted(sets, 'set')}",
         tuple(_lines(result)),
     )
     columns: tuple[b.Column, ...] = (
@@ -37,7 +38,7 @@ def describe(result: State) -> Iterator[b.Block]:
         b.Column("value", _value, interval=_INTERVAL),
         b.Column("unit", lambda metric: metric.unit if _value(metric).unit == "" else "", drop=3),
         b.Column("over time", lambda metric: b.Cell(course=metric.values), drop=4),
-        b.Column("what it is", "title", flex=True, drop=6),
+        b.Column("meaning", "title", flex=True, drop=6),
     )
     yield b.Section("Metrics")
     metrics = [metric for metric in result.metrics if metric.value is not None]
@@ -55,7 +56,7 @@ def _lines(result: State) -> Iterator[str]:
     span = units.brief(result.seconds * 1e9, "ns") + " of simulated time" * origin.simulated
     way = "from the whole run" if result.smoothed else "online"
     yield (
-        f"{ticks} tick{'s' * (ticks != 1)}{length} over {span}; unread ticks estimated {way} "
+        f"{counted(ticks, 'tick')}{length} over {span}; unread ticks estimated {way} "
         f"(model: {origin.model})"
     )
     if result.readings.layout.fixed:
@@ -90,15 +91,13 @@ def _chart(line: EventState, times: tuple[float, ...], course: Course) -> b.Char
     at, seen = tuple(times[place] for place in read), tuple(rates[place] for place in read)
     # One wide interval must not make the rest a flat line.
     top = 1.5 * max(filter(math.isfinite, rates), default=0.0) or None
-    return b.Chart(
-        f"{line.event}: the estimate with its 90 % interval, and what was read.",
+    return b.Chart.of(
+        f"{line.event}: the estimate with its 90 % interval, and the readings.",
         b.Axis("time", "ns", zero=True),
         b.Axis(line.event, line.rate_unit, zero=True, high=top),
-        (
-            b.Layer(b.Kind.BAND, times, (), _INTERVAL, lows, highs),
-            b.Layer(b.Kind.LINE, times, rates, "estimate"),
-            b.Layer(b.Kind.DOTS, at, seen, "read"),
-        ),
+        b.Layer(b.Kind.BAND, times, (), _INTERVAL, lows, highs),
+        b.Layer(b.Kind.LINE, times, rates, "estimate"),
+        b.Layer(b.Kind.DOTS, at, seen, "read"),
     )
 
 

@@ -20,9 +20,9 @@ def describe(result: EventsResult) -> Iterator[b.Block]:
         for row in result.rows:
             yield b.Facts(tuple(_facts(row)), row.event if len(result.rows) > 1 else "")
     for (reason, remedy), count in Counter((r.reason, r.remedy) for r in result.refused).items():
-        yield b.Finding(f"{count} cannot: {reason}", b.Tone.DOUBT, remedy)
+        yield b.Finding(f"{count} cannot be counted: {reason}", b.Tone.DOUBT, remedy)
     table = b.Table.of(result.rows, *_columns(result), name="events")
-    yield b.Fold("the same as a table", (table,)) if result.explained else table
+    yield b.Fold("as a table", (table,)) if result.explained else table
 
 
 def _columns(result: EventsResult) -> tuple[b.Column | None, ...]:
@@ -57,7 +57,7 @@ def _facts(row: EventRow) -> Iterator[tuple[str, b.Cell | b.Value]]:
     for text in row.errata:
         yield "erratum", text
     if row.verdict:
-        read = "" if row.value is None else f": read {row.value:,} when tried out"
+        read = "" if row.value is None else f": it read {row.value:,} in a trial"
         yield "here", f"yes{read}" if row.available else f"no, {row.verdict}{read}"
         yield "why", row.reason
         yield "remedy", row.remedy

@@ -26,7 +26,7 @@ def describe(result: FitResult) -> Iterator[b.Block]:
         b.Column("event", lambda row: row[1].event),
         b.Column("counter", lambda row: row[1].counter),
     )
-    yield b.Fold("which events are in which batch", (b.Table.of(rows, *columns, name="batches"),))
+    yield b.Fold("events by batch", (b.Table.of(rows, *columns, name="batches"),))
 
 
 def _seat(seat: Seat) -> str:

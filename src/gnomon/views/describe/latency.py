@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from gnomon import units
-from gnomon.analysis.latency.result import LatencyBin, LatencyResult, Peak
+from gnomon.analysis.latency.result import LatencyBin, LatencyResult, cycles
 from gnomon.views import blocks as b
 
 Bins = tuple[LatencyBin, ...]  # one, or several neighbours in which there is little
@@ -14,18 +14,17 @@ _NOTABLE = 0.001  # a bin with less of the loads is not worth a line, unless it 
 _SHOWN = 24  # bins that have a line of their own, the largest
 _BESIDE = 14  # lines of a live screen that are not for bins
 _SOURCES = 5  # that have a colour of their own
-_OPEN = "and more"
 
 
 def describe(result: LatencyResult) -> Iterator[b.Block]:
     """Yield what there is to see of a histogram of latencies, from the result alone."""
-    yield b.Headline(_title(result), (_how(result),))
-    dear = max(result.peaks, key=lambda peak: peak.cost, default=None)
-    if dear is not None and dear is not _top(result, by_cost=False) and result.cost > 0:
+    yield b.Headline(result.headline, (_how(result),))
+    dear = result.top(by_cost=True)
+    if dear is not None and dear is not result.top(by_cost=False) and result.cost > 0:
         yield b.Finding(
-            f"Loads of {_cycles(dear.begins, dear.ends)} cycles{_named(dear, result)} are "
+            f"Loads of {cycles(dear.begins, dear.ends)} cycles{result.named(dear)} are "
             f"{units.number(dear.share, '%')} of all, and "
-            f"{units.number(dear.cost / result.cost, '%')} of the cycles that loads took."
+            f"{units.number(dear.cost / result.cost, '%')} of the cycles spent on loads."
         )
     yield from _peaks(result)
     yield b.Section("Loads by latency")
@@ -41,31 +40,11 @@ def describe(result: LatencyResult) -> Iterator[b.Block]:
 def moment(result: LatencyResult, rows: int) -> Iterator[b.Block]:
     """Yield what a live screen of so many rows shows of what is known so far."""
     label = "SIMULATED " if result.provenance.simulated else ""
-    yield b.Headline(f"{label}{_title(result)}", (_how(result),))
+    yield b.Headline(f"{label}{result.headline}", (_how(result),))
     yield from (b.Text(f"warning: {text}", b.Tone.DOUBT) for text in result.warnings)
     yield _bins(result, max((rows - _BESIDE - len(result.peaks)) // 2, 4))
     yield from _peaks(result)
     yield from _remarks(result)
-
-
-def _title(result: LatencyResult) -> str:
-    """Say where most loads, or most of their cycles, are."""
-    origin = result.provenance
-    what = " ".join(origin.command) or origin.target
-    where = f" on {origin.machine}" if origin.machine else ""
-    top = _top(result, by_cost=result.by_cost)
-    if top is None:
-        return f"{what}{where}: loads gather nowhere"
-    if result.by_cost:
-        share = top.cost / (result.cost or 1.0)
-        told = f"{units.number(share, '%')} of the cycles of loads go to those of"
-    else:
-        told = f"{units.number(top.share, '%')} of the loads take"
-    return f"{what}{where}: {told} {_cycles(top.begins, top.ends)} cycles{_named(top, result)}"
-
-
-def _top(result: LatencyResult, *, by_cost: bool) -> Peak | None:
-    return max(result.peaks, key=lambda p: p.cost if by_cost else p.count, default=None)
 
 
 def _how(result: LatencyResult) -> str:
@@ -79,44 +58,19 @@ def _how(result: LatencyResult) -> str:
     return f"about {units.brief(result.total)} loads{first} in {span}, {how}"
 
 
-def _cycles(low: int, high: int | None) -> str:
-    return f"{low} {_OPEN}" if high is None else f"{low} to {high}"
-
-
-def _named(peak: Peak, result: LatencyResult) -> str:
-    what = _what(peak, result)
-    return f" ({what})" if what else ""
-
-
-def _what(peak: Peak, result: LatencyResult) -> str:
-    """Say what a peak is: a measured latency, what answered its loads, or what is below it."""
-    if peak.name:
-        return peak.name
-    top = next((each for each in result.bins if each.low == peak.low), None)
-    if top is not None and top.sources:
-        return f"loads from {max(top.sources, key=top.sources.__getitem__)}"
-    if peak.high is None:
-        return "beyond the last edge"
-    below = [each for each in result.latencies if each.cycles < peak.cycles]
-    if not below:
-        return "no measured latency is near" if result.latencies else ""
-    nearest = max(below, key=lambda each: each.cycles)
-    return f"about {peak.cycles - nearest.cycles:.0f} cycles above {nearest.name}"
-
-
 def _peaks(result: LatencyResult) -> Iterator[b.Block]:
     if not result.peaks:
         return
     cost = result.cost or 1.0
-    yield b.Section("Where loads gather")
+    yield b.Section("Latency peaks")
     yield b.Table.of(
         result.peaks,
-        b.Column("cycles", lambda peak: _cycles(peak.begins, peak.ends)),
-        b.Column("mostly", lambda peak: _cycles(peak.low, peak.high), drop=2),
+        b.Column("cycles", lambda peak: cycles(peak.begins, peak.ends)),
+        b.Column("mostly", lambda peak: cycles(peak.low, peak.high), drop=2),
         b.Column("loads", "count", drop=1, digits=3),
         b.Column("of loads", "share", "%", bar=not result.by_cost),
         b.Column("of cycles", lambda peak: peak.cost / cost, "%", bar=result.by_cost),
-        b.Column("is", lambda peak: _what(peak, result)),
+        b.Column("is", result.what),
         b.Column("measured", "measured", "cycles", digits=3),
         name="peaks",
     )
@@ -141,7 +95,7 @@ def _bins(result: LatencyResult, most: int) -> b.Table:
     loads, cost, by_cost = result.total or 1.0, result.cost or 1.0, result.by_cost
     return b.Table.of(
         _rows(result, most),
-        b.Column("cycles", lambda bins: _cycles(bins[0].low, bins[-1].high)),
+        b.Column("cycles", lambda bins: cycles(bins[0].low, bins[-1].high)),
         b.Column(
             "cycles spent" if by_cost else "loads",
             lambda bins: _count(bins, by_cost=by_cost),
@@ -157,7 +111,7 @@ def _bins(result: LatencyResult, most: int) -> b.Table:
         b.Column(
             "of cycles", lambda bins: sum(each.cost for each in bins) / cost, "%", bar=by_cost
         ),
-        b.Column("answered by", _answered) if samples else None,
+        b.Column("served by", _answered) if samples else None,
         b.Column("", lambda bins: f"{len(bins)} bins" if len(bins) > 1 else "", drop=2),
         tone=lambda bins: b.Tone.PLAIN if len(bins) == 1 else b.Tone.FAINT,
         name="bins",
@@ -202,7 +156,7 @@ def _all_bins(result: LatencyResult) -> b.Table:
 
     return b.Table.of(
         result.bins,
-        b.Column("cycles", lambda each: _cycles(each.low, each.high)),
+        b.Column("cycles", lambda each: cycles(each.low, each.high)),
         b.Column(
             "loads",
             lambda each: b.Cell(each.count, "", each.least, each.most),
@@ -211,7 +165,7 @@ def _all_bins(result: LatencyResult) -> b.Table:
         b.Column("monotone", digits=4),
         b.Column("share", lambda each: each.monotone / total, "%", digits=3),
         b.Column("cycles spent", "cost", digits=4),
-        b.Column("answered by", answered, flex=True),
+        b.Column("served by", answered, flex=True),
         tone=_tone,
         name="all bins",
     )
@@ -221,11 +175,11 @@ def _remarks(result: LatencyResult) -> Iterator[b.Block]:
     if result.negatives:
         bins = "1 bin is" if result.negatives == 1 else f"{result.negatives} bins are"
         yield b.Text(
-            f"{bins} below zero: their edges were read at different times; shares and bars are "
-            "of the monotone estimate",
+            f"{bins} below zero, since their edges were counted at different times; shares and "
+            "bars use the monotone estimate",
             b.Tone.FAINT,
         )
-    yield from (b.Text(f"not seen: {text}", b.Tone.FAINT) for text in result.not_seen)
+    yield from (b.Text(f"not measured: {text}", b.Tone.FAINT) for text in result.not_seen)
 
 
 # ---- charts ---------------------------------------------------------------------------------
@@ -249,30 +203,28 @@ def _histogram(result: LatencyResult, *, by_cost: bool) -> b.Chart:
         for middle, each in zip(middles, result.bins, strict=True)
         if each.least < each.most
     ]
-    names = tuple(_cycles(each.low, each.high) for each in result.bins)
-    loads = "Loads by latency. Bars are the monotone estimate, lines 95 % intervals of the plain "
-    return b.Chart(
+    names = tuple(cycles(each.low, each.high) for each in result.bins)
+    loads = "Loads by latency. Bars: the monotone estimate; lines: 95 % intervals of the raw "
+    return b.Chart.of(
         "Cycles spent, by latency: loads times latency." if by_cost else f"{loads}one.",
         b.Axis("latency", "cycles"),
         b.Axis("cycles spent" if by_cost else "loads", zero=True),
-        (
-            b.Layer(
-                b.Kind.BARS,
-                middles,
-                tuple(each.cost if by_cost else each.monotone for each in result.bins),
-                low=lows,
-                high=ends,
-                hover=(("bin", names),),
-            ),
-            b.Layer(
-                b.Kind.RANGES,
-                tuple(middle for middle, _, _ in known),
-                tuple(each.count * scale for _, each, scale in known),
-                "95 % interval",
-                low=tuple(each.least * scale for _, each, scale in known),
-                high=tuple(each.most * scale for _, each, scale in known),
-                tones=tuple(_tone(each) for _, each, _ in known),
-            ),
+        b.Layer(
+            b.Kind.BARS,
+            middles,
+            tuple(each.cost if by_cost else each.monotone for each in result.bins),
+            low=lows,
+            high=ends,
+            hover=(("bin", names),),
+        ),
+        b.Layer(
+            b.Kind.RANGES,
+            tuple(middle for middle, _, _ in known),
+            tuple(each.count * scale for _, each, scale in known),
+            "95 % interval",
+            low=tuple(each.least * scale for _, each, scale in known),
+            high=tuple(each.most * scale for _, each, scale in known),
+            tones=tuple(_tone(each) for _, each, _ in known),
         ),
         marks=tuple(
             b.Mark(each.cycles, each.name)
@@ -292,11 +244,11 @@ def _by_source(result: LatencyResult) -> b.Chart:
     def answered(one: LatencyBin, members: set[str]) -> float | None:
         return sum(count for each, count in one.sources.items() if each in members) or None
 
-    return b.Chart(
-        "Loads by what answered them.",
+    return b.Chart.of(
+        "Loads by data source.",
         b.Axis("latency", "cycles"),
         b.Axis("loads", zero=True),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.BARS,
                 middles,

@@ -11,13 +11,14 @@ from gnomon import units
 from gnomon.analysis.links.result import Basis, LinkFacts, LinksResult, NodeFacts, SlitLoss
 from gnomon.result import Simulated
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _MOST_NODES = 16  # whose matrices stand unfolded
 _MOST_APART = 6  # sentences that stand unfolded
 _FACTOR = 1.5  # from here on an error is told as a factor
 _CAPTIONS = {
-    Basis.DESCRIBED: "Links as the machine is described.",
-    Basis.DISTANCES: "Links as the reported distances suggest them; --measure finds out.",
+    Basis.DESCRIBED: "Links of the simulated machine.",
+    Basis.DISTANCES: "Links inferred from the reported distances; --measure measures them.",
     Basis.MEASURED: "Links as measured.",
 }
 
@@ -26,7 +27,7 @@ def describe(result: LinksResult) -> Iterator[b.Block]:
     """Yield what there is to see of nodes and links, from the result alone."""
     count = len(result.nodes)
     name = f", {result.topology}" if result.topology and count > 2 else ""
-    yield b.Headline(f"{result.machine}: {count} node{'s' * (count != 1)}{name}")
+    yield b.Headline(f"{result.machine}: {counted(count, 'node')}{name}")
     if count > 1:
         yield from _apart(result)
     if result.nodes:
@@ -36,7 +37,7 @@ def describe(result: LinksResult) -> Iterator[b.Block]:
     yield from _matrices(result)
     if count > 1 and result.alike:
         groups = " | ".join(" ".join(map(str, group)) for group in result.alike)
-        yield b.Facts((("nodes that are alike", groups),))
+        yield b.Facts((("equivalent nodes", groups),))
 
 
 def _apart(result: LinksResult) -> Iterator[b.Block]:
@@ -44,12 +45,12 @@ def _apart(result: LinksResult) -> Iterator[b.Block]:
     if result.measured is None:
         return
     if not result.disagreements:
-        yield b.Finding("Reported and measured agree.", b.Tone.GOOD)
+        yield b.Finding("Reported and measured values agree.", b.Tone.GOOD)
     for text in result.disagreements[:_MOST_APART]:
         yield b.Finding(text, b.Tone.DOUBT)
     rest = result.disagreements[_MOST_APART:]
     if rest:
-        brief = f"{len(rest)} more places where reported and measured are apart"
+        brief = f"{len(rest)} more disagreements of reported and measured values"
         yield b.Fold(brief, tuple(map(b.Text, rest)))
     if result.slit is not None:
         yield b.Text(slit_text(result.slit))
@@ -58,13 +59,13 @@ def _apart(result: LinksResult) -> Iterator[b.Block]:
 def slit_text(slit: SlitLoss) -> str:
     """Return what a table of distances alone keeps of what was measured."""
     values = " ".join(map(str, slit.values[:_MOST_NODES]))
-    source = "reported" if slit.reported else "as firmware would report them"
+    source = "reported" if slit.reported else "as firmware would report"
     kept = f"{slit.links - len(slit.links_lost)} of {slit.links} links"
     for word, pairs in (("without", slit.links_lost), ("with", slit.links_invented)):
         if pairs:
-            there = " that are not there" * (word == "with")
+            there = " that do not exist" * (word == "with")
             kept += f", {word} {', '.join(f'{a}-{b}' for a, b in pairs)}{there}"
-    text = f"Distances alone ({source}: {values}) tell {kept}"
+    text = f"Distances alone ({source}: {values}) preserve {kept}"
     if slit.bandwidth_off is None or slit.bandwidth_worst is None:
         return f"{text}."
     off = (
@@ -73,16 +74,16 @@ def slit_text(slit: SlitLoss) -> str:
         else units.number(slit.bandwidth_off - 1, "%")
     )
     way = "->".join(map(str, slit.bandwidth_worst))
-    return f"{text}; bandwidth taken as the inverse of distance is {off} off at worst ({way})."
+    return f"{text}; bandwidth derived as the inverse of distance is off by up to {off} ({way})."
 
 
 def _alone(result: LinksResult) -> b.Text:
     only = result.nodes[0].number
     where = f"--on {result.machine} " if result.simulated is Simulated.YES else ""
     return b.Text(
-        f"One node has no links. Its memory is channel {only}->{only}, to be loaded and measured: "
-        f"`gnomon links {where}saturate {only}-{only}`. For links there are simulated machines, "
-        "as in `gnomon links --on ring-4`."
+        f"One node has no links. Its memory is channel {only}->{only}, which can be loaded: "
+        f"`gnomon links {where}saturate {only}-{only}`. Simulated machines have links, as in "
+        "`gnomon links --on ring-4`."
     )
 
 
@@ -142,7 +143,7 @@ def _matrices(result: LinksResult) -> Iterator[b.Block]:
                 result,
                 rate,
                 "B/s",
-                f"Measured bandwidth of reads, with as many generators as bring more ({way}).",
+                f"Measured bandwidth of reads, with as many generators as add bandwidth ({way}).",
             ),
         ]
     if len(result.nodes) <= _MOST_NODES:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
-from typing import Any
 
 from gnomon import units
 from gnomon.analysis.links import result as links
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
+
+_many = partial(counted, word="generator")
 
 
 def describe(result: links.LinksExperiment) -> Iterator[b.Block]:
@@ -41,7 +44,7 @@ def _title(result: links.LinksExperiment) -> str:
         return f"{channel} with node {channel.home} idle and busy"
     if result.emulation is not None:
         return f"emulating a {result.emulation.topology}"
-    return "a program beside load"
+    return "a program under load"
 
 
 def _run(run: links.LoadedRun) -> Iterator[b.Block]:
@@ -58,8 +61,7 @@ def _saturation(found: links.Saturation) -> Iterator[b.Block]:
     if found.at is None:
         most = _many(found.steps[-1].count if found.steps else 0)
         yield b.Finding(
-            f"{found.channel} is not saturated by {most}: the most is {plateau} so far.",
-            b.Tone.DOUBT,
+            f"{found.channel} is not saturated by {most}: at most {plateau} so far.", b.Tone.DOUBT
         )
     else:
         binary = units.number(found.plateau / 2**30, "GiB/s")
@@ -68,19 +70,19 @@ def _saturation(found: links.Saturation) -> Iterator[b.Block]:
         yield b.Finding(
             f"{found.channel} carries {plateau} ({binary}); {_many(found.at)} {verb} it{one}."
         )
-    yield _table(
-        "steps",
+    yield b.Table.of(
         found.steps,
         b.Column("generators", "count"),
         b.Column("together", "total", "B/s", common=True),
         b.Column("each", lambda step: step.total / step.count, "B/s", common=True),
-        b.Column("apart", lambda step: step.spread if step.count > 1 else None, "%"),
+        b.Column("spread", lambda step: step.spread if step.count > 1 else None, "%"),
+        name="steps",
     )
     yield _course(
-        f"What generators on {found.channel} read together.",
+        f"Total bandwidth of the generators on {found.channel}.",
         f"generators on {found.channel}",
         found.steps,
-        (b.Mark(found.plateau, "what the channel carries", "y"),) if found.at is not None else (),
+        (b.Mark(found.plateau, "capacity of the channel", "y"),) if found.at is not None else (),
     )
 
 
@@ -94,13 +96,13 @@ def _crosstalk(found: links.CrossTalk) -> Iterator[b.Block]:
         f"With {_many(found.forward)}, {channel} {falls} steadily while {channel.reverse} is "
         f"loaded, and {flat}: {_change(found.drop)}."
     )
-    yield _table(
-        "steps",
+    yield b.Table.of(
         found.steps,
         b.Column(f"generators on {channel.reverse}", "count"),
         b.Column(f"on {channel}", "total", "B/s", common=True),
+        name="steps",
     )
-    yield _course(f"What {channel} still gets.", f"generators on {channel.reverse}", found.steps)
+    yield _course(f"Bandwidth left on {channel}.", f"generators on {channel.reverse}", found.steps)
 
 
 def _course(
@@ -108,36 +110,27 @@ def _course(
 ) -> b.Chart:
     """Return bandwidth over generators: a line through medians, and every repetition."""
     every = [(step.count, total) for step in steps for total in step.totals]
-    return b.Chart(
+    first, second = itemgetter(0), itemgetter(1)
+    return b.Chart.of(
         caption,
         b.Axis(label),
         b.Axis("bandwidth", "B/s", zero=True),
-        (
-            b.Layer(
-                b.Kind.DOTS, tuple(n for n, _ in every), tuple(y for _, y in every), "repetition"
-            ),
-            b.Layer(
-                b.Kind.LINE,
-                tuple(step.count for step in steps),
-                tuple(step.total for step in steps),
-                "median",
-            ),
-        ),
-        marks,
+        b.Layer.of(b.Kind.DOTS, every, first, second, "repetition"),
+        b.Layer.of(b.Kind.LINE, steps, "count", "total", "median"),
+        marks=marks,
     )
 
 
 def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
-    verdict = "no difference that could be told from chance"
+    verdict = "no significant difference"
     if found.difference.certain:
-        verdict = "it makes a difference whether that node is busy"
-    turns = _many(len(found.idle), "turn")
+        verdict = "a busy node makes a significant difference"
+    turns = counted(len(found.idle), "turn")
     yield b.Finding(f"{found.channel} with {_many(found.count)}, {turns}: {verdict}.")
     low, high = found.difference.interval
     ends = (low, high) if math.isfinite(high - low) else (None, None)
-    waiting = f"{_many(found.spinners, 'CPU')} waiting busily"
-    yield _table(
-        "turns",
+    waiting = f"{counted(found.spinners, 'CPU')} spinning"
+    yield b.Table.of(
         (
             ("idle", b.Cell(found.idle_mean, "B/s")),
             (waiting, b.Cell(found.busy_mean, "B/s")),
@@ -145,21 +138,16 @@ def _idle_busy(found: links.IdleBusy) -> Iterator[b.Block]:
         ),
         b.Column(f"node {found.channel.home}", itemgetter(0)),
         b.Column("bandwidth", itemgetter(1), interval="95 % interval"),
+        name="turns",
     )
     sides = {"idle": found.idle, "busy": found.busy}
-    yield b.Chart(
-        "Every turn, and the mean of all.",
+    each = [(name, rate) for name, rates in sides.items() for rate in rates]
+    yield b.Chart.of(
+        "Each turn, and the mean of all.",
         b.Axis(f"bandwidth of {found.channel}", "B/s", zero=True),
         b.Axis(f"node {found.channel.home}", names=tuple(sides)),
-        (
-            b.Layer(b.Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
-            b.Layer(
-                b.Kind.DOTS,
-                tuple(rate for values in sides.values() for rate in values),
-                tuple(name for name, values in sides.items() for _ in values),
-                "turn",
-            ),
-        ),
+        b.Layer(b.Kind.BARS, (found.idle_mean, found.busy_mean), tuple(sides), "mean"),
+        b.Layer.of(b.Kind.DOTS, each, itemgetter(1), itemgetter(0), "turn"),
     )
 
 
@@ -170,57 +158,51 @@ def _emulation(found: links.Emulation) -> Iterator[b.Block]:
         text = f"Of channels that the {found.topology} lacks, {_range(gone)} is left"
         text += f"; of its own, {_range(kept)}" if kept else ""
         yield b.Finding(f"{text}, for one more generator on one channel at a time.")
-    yield _table(
-        "channels",
+    yield b.Table.of(
         found.channels,
-        b.Column("channel", lambda row: str(row.channel)),
+        b.Column("channel", _name),
         b.Column("generators", lambda row: row.generators or None),
         b.Column("before", "before", "B/s", common=True),
         b.Column("left", "after", "B/s", common=True),
         b.Column("share", "share", "%"),
         b.Column(f"in the {found.topology}", lambda row: "linked" if row.linked else ""),
+        name="channels",
     )
-    names = tuple(str(row.channel) for row in found.channels)
-    yield b.Chart(
-        "What one more generator gets on each channel, before and after the load.",
+    parts = [[row for row in found.channels if row.linked is linked] for linked in (True, False)]
+    labels = (f"left, {word}linked in the {found.topology}" for word in ("", "not "))
+    bars = (
+        b.Layer.of(b.Kind.BARS, rows, "after", _name, label, stack="left")
+        for rows, label in zip(parts, labels, strict=True)
+    )
+    yield b.Chart.of(
+        "Bandwidth of one more generator on each channel, before and under load.",
         b.Axis("bandwidth", "B/s", zero=True),
-        b.Axis("channel", names=names),
-        (
-            *(
-                b.Layer(
-                    b.Kind.BARS,
-                    tuple(row.after for row in found.channels if row.linked is linked),
-                    tuple(str(row.channel) for row in found.channels if row.linked is linked),
-                    f"left, {'' if linked else 'not '}linked in the {found.topology}",
-                    stack="left",
-                )
-                for linked in (True, False)
-            ),
-            b.Layer(b.Kind.DOTS, tuple(row.before for row in found.channels), names, "before"),
-        ),
+        b.Axis("channel", names=tuple(map(_name, found.channels))),
+        *bars,
+        b.Layer.of(b.Kind.DOTS, found.channels, "before", _name, "before"),
     )
+
+
+def _name(row: links.Left | links.Level) -> str:
+    return str(row.channel)
 
 
 def _levels(levels: Sequence[links.Level], run: links.LoadedRun) -> b.Table:
     """Return the loads that were set, and what they carried while the program ran."""
     during = {str(each.channel): each.rate for each in run.during}
-    return _table(
-        "loads",
+    return b.Table.of(
         levels,
-        b.Column("channel", lambda level: str(level.channel)),
+        b.Column("channel", _name),
         b.Column("generators", "count"),
         b.Column("duty", "duty", "%"),
         b.Column("wanted", "wanted", "B/s", common=True),
         b.Column("reached", "reached", "B/s", common=True),
-        b.Column("of what it carries", "share", "%"),
+        b.Column("share of capacity", "share", "%"),
         b.Column(
             "during the run", lambda level: during.get(str(level.channel)), "B/s", common=True
         ),
+        name="loads",
     )
-
-
-def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
-    return b.Table.of(rows, *columns, name=name)
 
 
 def _range(shares: Sequence[float]) -> str:
@@ -231,10 +213,6 @@ def _range(shares: Sequence[float]) -> str:
 def _change(found: links.Difference) -> str:
     low, high = found.interval
     if not math.isfinite(high - low):
-        return f"{units.number(found.value, 'B/s')}, from too few measurements for an interval"
+        return f"{units.number(found.value, 'B/s')} (too few measurements for an interval)"
     value = units.number(found.value, "B/s", within=(low, high))
     return f"{value} (95 % interval {units.interval(low, high, 'B/s', value=found.value)})"
-
-
-def _many(count: int, what: str = "generator") -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

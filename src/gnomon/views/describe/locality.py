@@ -36,7 +36,7 @@ def describe(result: LocalityResult) -> Iterator[b.Block]:
     yield from _ranges(result)
     yield from _mappings(result)
     yield from _paths(result)
-    yield b.Section("What the counters cost")
+    yield b.Section("Overhead of the counters")
     yield _cost(result)
 
 
@@ -66,12 +66,12 @@ def _regions(result: LocalityResult) -> Iterator[b.Block]:
     ]
     x, y, shades = zip(*cells, strict=True) if cells else ((), (), ())
     ordered = result.origin.time_is_order
-    yield b.Chart(
-        "How densely each region was accessed over time (shade: root of accesses per byte); a "
+    yield b.Chart.of(
+        "Access density of each region over time (shade: square root of accesses per byte); a "
         "record is spread over the time from its counter's allocation to its flush.",
         b.Axis("accesses so far" if ordered else "time", "" if ordered else "ns", zero=True),
         b.Axis("region", names=names),
-        (b.Layer(b.Kind.HEAT, x, y, shades=shades),),
+        b.Layer(b.Kind.HEAT, x, y, shades=shades),
         alone=True,
     )
     table = b.Table.of(
@@ -91,7 +91,7 @@ def _first(table: b.Table, most: int) -> Iterator[b.Block]:
         yield table
     elif table.rows:
         if most:
-            caption = f"{table.caption} These are {most} of {len(table.rows):,}."
+            caption = f"{table.caption} Shown: {most} of {len(table.rows):,}."
             yield table._replace(
                 rows=table.rows[:most], caption=caption, name=f"first {table.name}"
             )
@@ -118,9 +118,9 @@ def _objects(result: LocalityResult) -> Iterator[b.Block]:
         b.Column("writes", lambda row: row[0].writes, drop=1),
         b.Column("accesses", itemgetter(2)),
         b.Column("share", lambda row: row[2] / total, "%", bar=True),
-        caption="Who accesses which object. Variables are named by the program's symbols, "
-        "allocations by the line that made them; memory that several had in turn counts for the "
-        "last one.",
+        caption="Accesses to each object. Variables are named by the program's symbols, "
+        "allocations by the line that made them; reused memory counts for the "
+        "last owner.",
         name="objects",
     )
     yield from _first(table, result.top)
@@ -142,15 +142,15 @@ def _pages(result: LocalityResult) -> Iterator[b.Block]:
     series = [(f"{by} {n}", tuple(row[2][n] or None for row in bars)) for n in result.askers]
     if not series:  # who asked is not known
         series = [("accesses", tuple(row[4] for row in bars))]
-    most = f"; the {len(bars)} with most" * (len(bars) < len(rows))
+    most = f"; the {len(bars)} most accessed" * (len(bars) < len(rows))
     hover = (("address", tuple(f"{row[0] * size:#x}" for row in bars)),)
     place = tuple(range(len(bars)))
     if rows:
-        yield b.Chart(
+        yield b.Chart.of(
             f"Accesses to each page{f' by {by}' * bool(result.askers)}, in order of address{most}.",
             b.Axis("pages in order of address"),
             b.Axis("accesses", zero=True),
-            tuple(
+            *(
                 b.Layer(b.Kind.BARS, place, values, name, stack="pages", hover=hover)
                 for name, values in series
             ),
@@ -163,7 +163,7 @@ def _pages(result: LocalityResult) -> Iterator[b.Block]:
         *_asking(result, 2),
         b.Column("writes", itemgetter(3), drop=1),
         b.Column("accesses", itemgetter(4), bar=True),
-        caption="Pages that were counted by themselves, those with most accesses first.",
+        caption="Pages with a counter of their own, most accesses first.",
         name="pages",
     )
     yield from _first(table, result.top)
@@ -179,7 +179,7 @@ def _ranges(result: LocalityResult) -> Iterator[b.Block]:
         b.Column("accesses", itemgetter(3)),
     )
     if len(result.wide):
-        caption = "Ranges that one counter covered; which of their pages were accessed is unknown."
+        caption = "Ranges covered by one counter; which of their pages were accessed is unknown."
         rows = _ranked(result.wide, "start", "end")
         wide = b.Table.of(rows, *columns, caption=caption, name="ranges")
         yield b.Fold(f"{len(rows)} ranges over several pages", (wide,))
@@ -204,11 +204,11 @@ def _mappings(result: LocalityResult) -> Iterator[b.Block]:
         b.Column("mapping", lambda use: use.name or "no name", flex=True),
         b.Column("address", lambda use: f"{use.start:#x}"),
         b.Column("size", lambda use: use.end - use.start, "B", drop=1),
-        b.Column("referenced at once", "referenced", "B"),
-        b.Column("looks", drop=2),
+        b.Column("referenced per scan", "referenced", "B"),
+        b.Column("scans", "looks", drop=2),
         b.Column("page writes", "written"),
-        caption="Mappings that were read or written between two looks: of reads the kernel "
-        "tells only how much of a mapping was referenced.",
+        caption="Mappings that were read or written between two scans; for reads the kernel "
+        "reports only how much of a mapping was referenced.",
         name="mappings",
     )
     yield from _first(table, result.top)
@@ -231,8 +231,12 @@ def _paths(result: LocalityResult) -> Iterator[b.Block]:
             name=name,
         )
         for values, name, caption in (
-            (paths, "paths", "Who accesses memory of which node (row: node that asks)."),
-            (result.write_paths, "writes", "Writes among them."),
+            (paths, "paths", "Accesses from each node (row) to the memory of each node (column)."),
+            (
+                result.write_paths,
+                "writes",
+                "Writes only, from each node (row) to each node (column).",
+            ),
         )
     )
     yield accesses if nodes <= _MOST_NODES else b.Fold(accesses.caption, (accesses,))
@@ -253,7 +257,7 @@ def _cost(result: LocalityResult) -> b.Facts:
     timed = not origin.time_is_order and result.duration_ns > 0
     rate = b.Cell(flow.records * 16e9 / result.duration_ns, "B/s") if timed else None
     rows = (
-        ("counters" + f" for each {origin.asker}" * (origin.asker != "process"), each),
+        ("counters" + f" per {origin.asker}" * (origin.asker != "process"), each),
         ("records", flow.records),
         ("records per million accesses", round(flow.records_per_million, 1)),
         ("size of the records", b.Cell(flow.records * 16, "B")),
@@ -261,7 +265,7 @@ def _cost(result: LocalityResult) -> b.Facts:
         ("extensions of coverage", flow.extensions),
         ("rate of records", rate),
         ("ring buffer", f"{size('ring')}, full {flow.signals:,} times"),
-        ("most records in it", flow.most_in_ring),
+        ("peak records in the ring", flow.most_in_ring),
         ("records lost", flow.lost),
     )
     return b.Facts(tuple(row for row in rows if row[1] is not None))

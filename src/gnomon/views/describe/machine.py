@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_NODES = 16  # whose distances are shown without being asked for
 _PIPELINES = {
-    "simple": "threads do not disturb each other (simple)",
+    "simple": "threads do not share resources (simple)",
     "smt": "threads of a core slow each other down (smt)",
     "cmt": "strands in {} groups that issue in turn (cmt)",
 }
@@ -46,7 +46,7 @@ def describe(result: MachineResult) -> Iterator[b.Block]:
 def _matrix(what: str, rows: Matrix, unit: str) -> b.Table:
     names = [str(number) for number in range(len(rows))]
     cells = [[b.Cell(each, status="no memory" * (each is None)) for each in row] for row in rows]
-    caption = f"{what}: node that reads, by home"
+    caption = f"{what}: reading node (row), home node (column)"
     return b.Table.matrix(
         "node", names, cells, unit, caption=caption, name=what.split(maxsplit=1)[0]
     )
@@ -55,7 +55,7 @@ def _matrix(what: str, rows: Matrix, unit: str) -> b.Table:
 def _facts(machine: Machine, pmu: Counters) -> Iterator[tuple[str, str]]:
     core, page = machine.core, units.brief(machine.translation.page, "B")
     threads = f", {machine.threads} threads" if core.threads > 1 else ""
-    waits = "waits for every load" if core.blocking else f"{core.outstanding} misses under way"
+    waits = "waits for every load" if core.blocking else f"{core.outstanding} outstanding misses"
     cycles = f"{core.issue_cycles:g} cycle{'s' * (core.issue_cycles != 1)} per operation"
     off = core.prefetcher == "off"
     yield "cores", f"{machine.cores}{threads}, {core.clock_ghz:g} GHz"
@@ -158,4 +158,4 @@ def machines_of(origins: Iterable[Provenance]) -> Iterator[b.Block]:
         if not headed:
             yield b.Section("The simulated machine")
             headed = True
-        yield graph_of(machine, f"The topology of {machine.title}, as it is simulated.")
+        yield graph_of(machine, f"Simulated topology of {machine.title}.")

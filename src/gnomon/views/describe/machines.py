@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 if TYPE_CHECKING:
     from gnomon.machines.sim import MachineRow, MachinesResult
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def describe(result: MachinesResult) -> Iterator[b.Block]:
     """Yield a row for each machine."""
     number = len(result.rows)
-    yield b.Headline(f"{number} machine{'s' * (number != 1)}; `gnomon sim show NAME` tells more")
+    yield b.Headline(f"{counted(number, 'machine')}; `gnomon sim show NAME` shows one")
     columns = (
         b.Column("machine", "name"),
         *(b.Column(name, attrgetter(name)) for name in ("nodes", "cores", "threads")),

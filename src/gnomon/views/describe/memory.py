@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any
 
 from gnomon import units
 from gnomon.analysis.memory.result import LatencyCurve, MemoryResult, NodePair
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _ns = partial(b.Column, unit="ns", digits=3)
 _rate = partial(b.Column, unit="B/s", digits=3)
@@ -19,7 +19,7 @@ _LEAST_SQUARE, _MOST_SQUARE = 3, 64  # CPUs, for a matrix to tell more than a li
 
 def describe(result: MemoryResult) -> Iterator[b.Block]:
     """Yield what there is to see of probes of memory, from the result alone."""
-    yield b.Headline(_title(result), tuple(_lines(result)))
+    yield b.Headline(result.headline, tuple(_lines(result)))
     yield from map(b.Finding, _findings(result))
     yield from (b.Text(f"note: {note}", b.Tone.FAINT) for note in result.notes)
     yield from _curves(result)
@@ -30,24 +30,10 @@ def describe(result: MemoryResult) -> Iterator[b.Block]:
     yield from _nodes(result)
 
 
-def _title(result: MemoryResult) -> str:
-    """Say the two figures that most ask for: how long memory takes, and how much it delivers."""
-    found = []
-    if result.latencies:
-        last = result.latencies[-1]
-        found.append(f"{units.brief(last.ns, 'ns')} to {last.name}")
-    if result.bandwidth:
-        rows = [row for row in result.bandwidth if row.stream == "read"] or result.bandwidth
-        best = max(rows, key=attrgetter("rates.best"))
-        rate = units.brief(best.rates.best, "B/s")
-        found.append(f"{best.stream} at {rate} by {_count(len(best.cpus), 'thread')}")
-    return f"Memory of this machine{': ' * bool(found)}{', '.join(found)}"
-
-
 def _lines(result: MemoryResult) -> Iterator[str]:
     total = units.brief(sum(node.memory for node in result.nodes), "B")
-    nodes = _count(len(result.nodes), "NUMA node")
-    words = [_count(len(result.cpus), "CPU"), f"{total} on {nodes}"]
+    nodes = counted(len(result.nodes), "NUMA node")
+    words = [counted(len(result.cpus), "CPU"), f"{total} on {nodes}"]
     if result.siblings:
         words.append(f"up to {max(map(len, result.siblings))} hardware threads per core")
     if len(result.classes) > 1:
@@ -60,18 +46,7 @@ def _lines(result: MemoryResult) -> Iterator[str]:
     used = f"other programs used {load.others:.2f} CPUs, {load.steal:.1%} stolen"
     yield f"load {load.average:.2f}, {used}"
     if result.pages_confirmed:
-        yield f"{result.pages_confirmed:,} pages were on the node they should be on (move_pages)"
-
-
-_percent = partial(units.number, unit="%")
-
-
-def _table(name: str, rows: Iterable[Any], *columns: b.Column) -> b.Table:
-    return b.Table.of(rows, *columns, name=name)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+        yield f"{result.pages_confirmed:,} pages were on the requested node (by move_pages)"
 
 
 def _findings(result: MemoryResult) -> Iterator[str]:
@@ -83,13 +58,13 @@ def _findings(result: MemoryResult) -> Iterator[str]:
         if each.measured
     ]
     if result.curves:
-        yield f"{'; '.join(found) or 'No cache shows in this range of sizes'}."
+        yield f"{'; '.join(found) or 'No cache is visible in this range of sizes'}."
     reads = [row for row in result.bandwidth if row.stream == "read"]
     if len(reads) > 1:
         one, most = reads[0], max(reads, key=attrgetter("rates.best"))
         if most.rates.best > one.rates.best:
             yield (
-                f"{_count(len(most.cpus), 'thread')} read {units.brief(most.rates.best, 'B/s')} "
+                f"{counted(len(most.cpus), 'thread')} read {units.brief(most.rates.best, 'B/s')} "
                 f"together, {most.rates.best / one.rates.best:.1f}× what {len(one.cpus)} reads "
                 f"({units.brief(one.rates.best, 'B/s')})."
             )
@@ -103,7 +78,7 @@ def _findings(result: MemoryResult) -> Iterator[str]:
     local = [pair.latency.best for pair in result.matrix if pair.cpus == pair.memory]
     remote = [pair.latency.best for pair in result.matrix if pair.cpus != pair.memory]
     if local and remote:
-        yield f"Memory of other nodes takes up to {max(remote) / min(local):.1f}× as long."
+        yield f"Memory of other nodes has up to {max(remote) / min(local):.1f}× the latency."
 
 
 # ---- the curve ------------------------------------------------------------------------------
@@ -114,8 +89,7 @@ def _curves(result: MemoryResult) -> Iterator[b.Block]:
     if result.main_curve is not None:
         yield _curve_chart(result, result.main_curve)
     if result.levels:
-        yield _table(
-            "levels",
+        yield b.Table.of(
             result.levels,
             b.Column("level", lambda row: row[0]),
             _ns("latency", lambda row: row[1] and row[1].ns),
@@ -123,26 +97,25 @@ def _curves(result: MemoryResult) -> Iterator[b.Block]:
             b.Column("measured size", lambda row: row[2] and row[2].measured, "B", digits=3),
             b.Column("misses from", lambda row: row[2] and row[2].begins, "B", 1, digits=3),
             b.Column("reported size", lambda row: row[2] and row[2].reported, "B", digits=3),
+            name="levels",
         )
 
 
 def _curve_chart(result: MemoryResult, main: LatencyCurve) -> b.Chart:
     layers = []
     for curve in result.curves:
-        sizes = tuple(point.size for point in curve.points)
-        best = tuple(point.latency.best for point in curve.points)
         medians = tuple(b.Cell(point.latency.median, "ns") for point in curve.points)
-        name = f"pages of {units.number(curve.page, 'B')}"
-        layers.append(b.Layer(b.Kind.LINE, sizes, best, name))
-        layers.append(b.Layer(b.Kind.DOTS, sizes, best, name, hover=(("median", medians),)))
+        line = curve.points, "size", "latency.best", f"pages of {units.number(curve.page, 'B')}"
+        layers.append(b.Layer.of(b.Kind.LINE, *line))
+        layers.append(b.Layer.of(b.Kind.DOTS, *line, hover=(("median", medians),)))
     ramps = [ramp.size for ramp in main.breakpoints]
     edges = [main.points[0].size, *ramps, main.points[-1].size]
-    return b.Chart(
-        "Best latency of a load over the size of the memory that is gone over. Levels are those "
+    return b.Chart.of(
+        "Best latency of a load over the size of the working set. Levels are those "
         "of the curve with the largest pages.",
         b.Axis("size", "B", log=2),
         b.Axis("latency", "ns", log=10),
-        tuple(layers),
+        *layers,
         marks=(
             *(b.Mark(size, "half of the loads miss") for size in ramps),
             *(
@@ -172,17 +145,17 @@ def _bandwidth(result: MemoryResult) -> Iterator[b.Block]:
         return lambda stream: getattr(rates.get((stream, count)), which, None)
 
     yield b.Section("Bandwidth")
-    yield b.Text("All threads together, each with its own part of the arrays.", b.Tone.FAINT)
-    yield b.Chart(
+    yield b.Text("Total of all threads, each on its own part of the arrays.", b.Tone.FAINT)
+    yield b.Chart.of(
         "Best rate of each stream.",
         b.Axis("", names=streams),
         b.Axis("rate", "B/s", zero=True),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.BARS,
                 streams,
                 tuple(map(of(count, "best"), streams)),
-                _count(count, "thread"),
+                counted(count, "thread"),
             )
             for count in counts
         ),
@@ -190,7 +163,7 @@ def _bandwidth(result: MemoryResult) -> Iterator[b.Block]:
     columns = [b.Column("bandwidth", lambda stream: stream)]
     for count in counts:
         columns += [
-            _rate(f"{_count(count, 'thread')}, best", of(count, "best")),
+            _rate(f"{counted(count, 'thread')}, best", of(count, "best")),
             _rate("median", of(count, "median"), drop=1),
         ]
     yield b.Table.of(streams, *columns, name="bandwidth")
@@ -200,64 +173,62 @@ def _pairs(result: MemoryResult) -> Iterator[b.Block]:
     """Every pair where they are few, else the pairs of each relation together."""
     if not result.cores:
         return
-    yield b.Section("A cache line between CPUs")
-    pairs = _table(
-        "cores",
+    yield b.Section("Cache line transfers between CPUs")
+    pairs = b.Table.of(
         result.cores,
-        b.Column("a line between", lambda pair: f"CPU {pair.first} and {pair.second}"),
+        b.Column("transfer between", lambda pair: f"CPU {pair.first} and {pair.second}"),
         b.Column("", "relation"),
         _ns("best", "latency.best"),
         _ns("median", "latency.median"),
+        name="cores",
     )
     cpus = sorted({cpu for pair in result.cores for cpu in (pair.first, pair.second)})
     if len(cpus) < _LEAST_SQUARE:
         yield pairs
         return
-    yield _table(
-        "relations",
+    yield b.Table.of(
         result.relations,
         b.Column("pairs of CPUs with", "relation"),
         b.Column("pairs"),
         _ns("best"),
         _ns("median"),
+        name="relations",
     )
     if len(cpus) <= _MOST_SQUARE:
         times = {(pair.first, pair.second): pair.latency.best for pair in result.cores}
         times |= {(second, first): ns for (first, second), ns in times.items()}
         names = [f"CPU {cpu}" for cpu in cpus]
         cells = [[times.get((row, column)) for column in cpus] for row in cpus]
-        caption = "Best time of a line from the CPU that wrote it to one that waits for it"
+        caption = "Best time for a line to move from the CPU that wrote it to one that polls it"
         yield b.Table.matrix("", names, cells, "ns", caption=caption, name="between cores")
-    yield b.Fold(f"{_count(len(result.cores), 'pair')} of CPUs, with medians", (pairs,))
+    yield b.Fold(f"{counted(len(result.cores), 'pair')} of CPUs, with medians", (pairs,))
 
 
 def _cores(result: MemoryResult) -> Iterator[b.Block]:
     if not result.kinds:
         return
     yield b.Section("Cores")
-    yield _table(
-        "classes",
+    yield b.Table.of(
         result.kinds,
-        b.Column("a core alone", lambda kind: kind.name or "all cores are alike"),
+        b.Column("class of cores", lambda kind: kind.name or "all cores"),
         b.Column("CPU", "cpu"),
         b.Column("clock", lambda kind: kind.cycles_per_ns * 1e9, "Hz", 1, digits=3),
         _ns("first cache", "first_cache.best"),
         _ns("memory", "memory.best"),
         _rate("reads", "read.best"),
+        name="classes",
     )
     if not result.siblings:
-        yield b.Text(
-            "No core has several hardware threads, as far as the kernel shows.", b.Tone.FAINT
-        )
+        yield b.Text("The kernel reports one hardware thread per core.", b.Tone.FAINT)
     if result.shared_cores:
-        yield _table(
-            "shared cores",
+        yield b.Table.of(
             result.shared_cores,
             b.Column("a core shared by", lambda core: f"CPUs {', '.join(map(str, core.cpus))}"),
             _rate("one reads", "one_reads.best"),
             _rate("all read", "all_read.best"),
             _ns("first cache, alone", "first_cache_alone.best"),
             _ns("while others read", "first_cache_beside.best"),
+            name="shared cores",
         )
 
 
@@ -265,31 +236,26 @@ def _loaded(result: MemoryResult) -> Iterator[b.Block]:
     if not result.loaded:
         return
     rows = sorted(result.loaded, key=attrgetter("bandwidth"))
-    rates = tuple(row.bandwidth for row in rows)
-    best = tuple(row.latency.best for row in rows)
-    medians = tuple(row.latency.median for row in rows)
     busy = (("others read", tuple(b.Cell(row.duty, "%") for row in rows)),)
     yield b.Section("Latency under load")
-    yield b.Chart(
-        f"How long a load of CPU {result.cpu} takes over what the others read meanwhile.",
+    yield b.Chart.of(
+        f"Latency of a load on CPU {result.cpu} over the bandwidth of the others.",
         b.Axis("others read", "B/s", zero=True),
         b.Axis("latency", "ns", zero=True),
-        (
-            b.Layer(b.Kind.LINE, rates, best, "best"),
-            b.Layer(b.Kind.DOTS, rates, best, "best", hover=busy),
-            b.Layer(b.Kind.DOTS, rates, medians, "median", hover=busy),
-        ),
+        b.Layer.of(b.Kind.LINE, rows, "bandwidth", "latency.best", "best"),
+        b.Layer.of(b.Kind.DOTS, rows, "bandwidth", "latency.best", "best", hover=busy),
+        b.Layer.of(b.Kind.DOTS, rows, "bandwidth", "latency.median", "median", hover=busy),
     )
-    yield _table(
-        "loaded",
+    yield b.Table.of(
         result.loaded,
         b.Column(
             "latency while others read",
-            lambda row: f"{_percent(row.duty)} of the time" if row.duty else "never: idle",
+            lambda row: f"{units.number(row.duty, '%')} of the time" if row.duty else "never: idle",
         ),
         _ns("best", "latency.best"),
         _ns("median", "latency.median"),
         _rate("they read", lambda row: row.bandwidth if row.duty else None),
+        name="loaded",
     )
 
 
@@ -313,8 +279,7 @@ def _nodes(result: MemoryResult) -> Iterator[b.Block]:
         yield b.Table.matrix("from", above, cells, unit, down=beside, caption=caption, name=name)
     reported = [node for node in result.nodes if node.access is not None]
     if reported:
-        yield _table(
-            "reported",
+        yield b.Table.of(
             reported,
             b.Column("reported (HMAT) for", lambda node: f"node {node.number}"),
             b.Column(
@@ -323,12 +288,13 @@ def _nodes(result: MemoryResult) -> Iterator[b.Block]:
             ),
             b.Column("read latency", "access.read_latency", "ns"),
             b.Column("read bandwidth", "access.read_bandwidth", "B/s"),
+            name="reported",
         )
 
 
 def _placement(pairs: Sequence[NodePair]) -> str:
     bad = [pair for pair in pairs if not pair.verified]
     if not bad:
-        return "The kernel confirms that all memory was on the node that it should be on."
+        return "The kernel confirms that all memory was on the requested nodes."
     names = ", ".join(f"{pair.cpus} to {pair.memory}" for pair in bad)
-    return f"Where memory was is not confirmed for nodes {names}."
+    return f"The placement of memory is not confirmed for nodes {names}."

@@ -18,6 +18,7 @@ from gnomon.analysis.messages.result import (
 )
 from gnomon.result import Quantity
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _MEANINGS = {
     Regime.IDLE: "two cores; a waiting core halts",
@@ -36,14 +37,14 @@ def describe(bench: Bench) -> Iterator[b.Block]:
     for regime in bench.regimes:
         yield from _regime(regime, bench.ranked(regime))
     if bench.orders:
-        yield b.Section("In order of round trips")
+        yield b.Section("Ranking by round trip")
         yield b.Table.of(
             bench.orders,
             b.Column("regime", lambda order: str(order.regime)),
             b.Column("fastest of each group", _in_order),
             caption=(
                 "The fastest mechanism that polls, of futexes, of UNIX sockets, and TCP: < where "
-                "the 95 % intervals of round trips are apart, ~ where they overlap."
+                "the 95 % intervals of round trips are disjoint, ~ where they overlap."
             ),
             name="order",
         )
@@ -52,7 +53,7 @@ def describe(bench: Bench) -> Iterator[b.Block]:
     if bench.curves:
         yield from _over_sizes(bench)
     if bench.left_out:
-        yield b.Section("What was left out")
+        yield b.Section("Not measured")
         for reason, names in by_reason(bench.left_out).items():
             yield b.Text(f"{', '.join(names)}: {reason}")
 
@@ -69,21 +70,20 @@ def _title(bench: Bench) -> str:
 def _lines(bench: Bench) -> Iterator[str]:
     names, regimes = len({row.mechanism for row in bench.rows}), len(bench.regimes)
     yield (
-        f"{bench.samples:,} timings: {names} mechanism{'s' * (names != 1)}, "
-        f"{regimes} regime{'s' * (regimes != 1)}"
+        f"{bench.samples:,} timings: {counted(names, 'mechanism')}, {counted(regimes, 'regime')}"
     )
     if bench.null_call is not None:
         time = bench.null_call.p50
         told = units.with_interval(time.value, time.low, time.high, "ns")
-        yield f"a system call that does nothing takes {told}"
+        yield f"an empty system call takes {told}"
 
 
 def _findings(bench: Bench) -> Iterator[b.Finding]:
     if (hidden := bench.hidden) is not None:
         yield b.Finding(
             f"{' and '.join(hidden.regimes)}: waking the other CPU adds "
-            f"{units.brief(hidden.waking, 'ns')} to a round trip, which hides that a futex is "
-            f"{units.brief(hidden.differ, 'ns')} faster than a UNIX socket, as one core shows."
+            f"{units.brief(hidden.waking, 'ns')} to a round trip, which masks that a futex is "
+            f"{units.brief(hidden.differ, 'ns')} faster than a UNIX socket, as same-core shows."
         )
     for curve in bench.curves:
         passes = curve.passes
@@ -92,7 +92,7 @@ def _findings(bench: Bench) -> Iterator[b.Finding]:
             times = 1 / passes.others if faster else passes.others
             yield b.Finding(
                 f"{curve.mechanism}: {passes.count - passes.kept} of {passes.count} passes over "
-                f"sizes are left out, in which messages were {times:.1f} times as "
+                f"sizes were discarded: messages in them were {times:.1f} times as "
                 f"{'fast' if faster else 'slow'}, as when a hypervisor moves its CPUs or other "
                 "programs run.",
                 b.Tone.DOUBT,
@@ -104,7 +104,7 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
     cpus = f"CPU {left}" if left == right else f"CPUs {left} and {right}"
     yield b.Section(f"{regime} ({cpus}): {_MEANINGS[regime]}")
     counts = [row.counts_per_message.items() for row in rows]
-    counted = dict.fromkeys(event for each in counts for event, n in each if n is not None)
+    events = dict.fromkeys(event for each in counts for event, n in each if n is not None)
     yield b.Table.of(
         rows,
         b.Column("mechanism"),
@@ -116,27 +116,25 @@ def _regime(regime: Regime, rows: Sequence[Row]) -> Iterator[b.Block]:
         b.Column("send", lambda row: _call(row.sends), drop=3),
         b.Column("receive", lambda row: _call(row.receives), drop=3),
         b.Column("gap", lambda row: _call(row.gaps), drop=4),
-        *map(_per_message, counted),
+        *map(_per_message, events),
         name=f"{regime}",
     )
     drawn = rows[:_DRAWN]
     names, trips = tuple(row.mechanism for row in drawn), [row.round_trip for row in drawn]
     medians, tails = tuple(trip.p50.value for trip in trips), tuple(trip.tail for trip in trips)
-    yield b.Chart(
+    yield b.Chart.of(
         "Round trips of the smallest message: the median, the 90th percentile, and a line up to "
-        "the highest percentile that is known.",
+        "the highest known percentile.",
         b.Axis("round trip", "ns", log=10),
         b.Axis("", names=names),
-        (
-            b.Layer(b.Kind.RANGES, medians, names, "median", medians, tails),
-            b.Layer(b.Kind.DOTS, tuple(trip.p90 for trip in trips), names, "90th percentile"),
-        ),
+        b.Layer(b.Kind.RANGES, medians, names, "median", medians, tails),
+        b.Layer(b.Kind.DOTS, tuple(trip.p90 for trip in trips), names, "90th percentile"),
     )
-    yield b.Chart(
-        "Histograms of the same: the share of round trips in bins 3 % wide.",
+    yield b.Chart.of(
+        "Histograms of round trips: the share in each bin, 3 % wide.",
         b.Axis("round trip", "ns", log=10),
         b.Axis("share of round trips", "%", zero=True),
-        tuple(map(_steps, drawn)),
+        *map(_steps, drawn),
     )
 
 
@@ -180,16 +178,17 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
     worst = max(bench.curves, key=lambda curve: curve.hockney.error)
     yield b.Section(f"Over sizes, {bench.curves[0].regime}: the time of a message one way")
     yield b.Text(
-        f"Sizes held out of the fits were met with a median error of "
-        f"{units.number(bench.error, '%', digits=2)}; the worst is {worst.mechanism} with "
+        f"At sizes held out of the fits, the median error is "
+        f"{units.number(bench.error, '%', digits=2)}; the largest is that of {worst.mechanism}, "
         f"{units.number(worst.hockney.error, '%', digits=2)}."
     )
-    yield b.Chart(
-        "Half of a round trip as measured, and Hockney's law fitted by pieces where the protocol "
+    yield b.Chart.of(
+        "Half of a measured round trip, and Hockney's law, fitted piecewise where the protocol "
         "changes.",
         b.Axis("size", "B", log=2),
         b.Axis("one way", "ns", log=10),
-        (_measured(bench.curves[:_DRAWN]), *map(_fitted, bench.curves[:_DRAWN])),
+        _measured(bench.curves[:_DRAWN]),
+        *map(_fitted, bench.curves[:_DRAWN]),
     )
     yield b.Table.of(
         [(curve, segment) for curve in bench.curves for segment in curve.hockney.segments],
@@ -213,9 +212,9 @@ def _over_sizes(bench: Bench) -> Iterator[b.Block]:
         b.Column("error", "loggp.error", "%", digits=2, drop=1),
         b.Column("PLogP error", "plogp_error", "%", digits=2, drop=4),
         caption=(
-            "LogGP: what sender and receiver are busy with a small message (o), what is left of "
-            "its time (L), how soon the next one may follow (g), and what each byte of a large "
-            "one adds (G). PLogP lets o and g change with the size."
+            "LogGP: the overhead of sender and receiver for a small message (o), the rest of "
+            "its time (L), the gap before the next one (g), and the time per byte of a large "
+            "one (G). In PLogP o and g depend on the size."
         ),
         name="loggp",
     )

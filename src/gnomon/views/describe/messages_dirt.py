@@ -8,14 +8,15 @@ from gnomon import units
 from gnomon.analysis.messages.raytracer.result import DirtResult, DirtRun, Sweep
 from gnomon.result import Quantity
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _PARTS = {
-    "renderer": "a tile, from task to pixels",
+    "renderer": "rendering a tile",
     "get_data": "an access to a brick",
-    "send_request": "asking for a brick",
+    "send_request": "requesting a brick",
     "cache_down": "waiting for a brick",
-    "handle_request": "a communicator's work for a request",
-    "handle_response": "a communicator's work for a response",
+    "handle_request": "a communicator handling a request",
+    "handle_response": "a communicator handling a response",
 }
 
 
@@ -46,7 +47,7 @@ def describe(result: DirtResult) -> Iterator[b.Block]:
             [(name, what) for name, what in _PARTS.items() if name in result.runs[0].parts],
             b.Column("part", lambda each: each[0]),
             b.Column("mean time", lambda each: result.runs[0].parts[each[0]], "ns"),
-            b.Column("what it is", lambda each: each[1]),
+            b.Column("meaning", lambda each: each[1]),
             name="parts",
         )
 
@@ -54,9 +55,9 @@ def describe(result: DirtResult) -> Iterator[b.Block]:
 def _one(run: DirtRun) -> str:
     s = run.settings
     return (
-        f"{s.frames} picture{'s' * (s.frames != 1)} of {s.image}x{s.image} in "
+        f"{counted(s.frames, 'picture')} of {s.image}x{s.image} in "
         f"{_seconds(run.seconds)}: {s.volume}^3 voxels in bricks of {s.brick}^3, {s.nodes} "
-        f"node{'s' * (s.nodes != 1)} with {s.renderers} renderer{'s' * (s.renderers != 1)} each"
+        f"node{'s' * (s.nodes != 1)} with {counted(s.renderers, 'renderer')} each"
     )
 
 
@@ -69,7 +70,7 @@ def _law(result: DirtResult) -> str:
         )
     if result.sweep is Sweep.BRICKS:
         return (
-            "misses go as the edge of a brick to the power of -x, with the same memory for them: "
+            "misses are proportional to edge^-x for bricks of that edge, at equal cache size: "
             f"x = {law['exponent']}"
         )
     line, request = result.runs

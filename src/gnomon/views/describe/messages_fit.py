@@ -28,14 +28,12 @@ def describe(fit: Fit) -> Iterator[b.Block]:
             *((point.measured, point.fitted) for point in fit.points), strict=True
         )
         shared = fit.law is Law.SHARING
-        yield b.Chart(
-            "What was measured, and what the law says.",
+        yield b.Chart.of(
+            "Measurements, and the fitted law.",
             b.Axis("threads" if shared else "nodes", zero=True),
             b.Axis("throughput" if shared else "misses", zero=True),
-            (
-                b.Layer(b.Kind.DOTS, x, measured, "measured"),
-                b.Layer(b.Kind.LINE if shared else b.Kind.DOTS, x, fitted, "fitted"),
-            ),
+            b.Layer(b.Kind.DOTS, x, measured, "measured"),
+            b.Layer(b.Kind.LINE if shared else b.Kind.DOTS, x, fitted, "fitted"),
         )
 
 
@@ -46,7 +44,7 @@ def _lines(fit: Fit) -> Iterator[str]:
     if fit.error is not None:
         yield f"root mean square error {fit.error:.2g}"
     if fit.r_squared is not None:
-        yield f"explains {units.number(fit.r_squared, '%', digits=3)} of what differs between runs"
+        yield f"explains {units.number(fit.r_squared, '%', digits=3)} of the variance between runs"
     if fit.late:
         later = ", ".join(f"{share:.1%} of {nodes}" for nodes, share in fit.late.items())
-        yield f"with more nodes, if times are normal: {later}"
+        yield f"with more nodes, assuming normal times: {later}"

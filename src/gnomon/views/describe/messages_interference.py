@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gnomon import units
 from gnomon.analysis.messages.result import Beside, Interference, Pays, by_reason
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _DRAWN = 24  # ways that can be told apart in a chart
 _WITHIN = "95 % interval"
@@ -17,14 +18,14 @@ def describe(result: Interference) -> Iterator[b.Block]:
     """Yield what there is to see of compute beside communicators."""
     sentence, threads = result.recommendation, len(result.compute)
     where = (
-        f"{threads} computing thread{'s' * (threads != 1)} on CPU "
+        f"{counted(threads, 'computing thread')} on CPU "
         f"{','.join(map(str, sorted(set(result.compute))))}; the communicator on CPU "
         f"{result.communicator}, {result.shares}; the client on CPU {result.client}; "
         f"{result.rounds} rounds"
     )
     yield b.Headline(f"{sentence[:1].upper()}{sentence[1:]}", (where,))
     for pause in result.pauses:
-        yield b.Section(f"A message {units.brief(pause, 'ns')} after each answer")
+        yield b.Section(f"Pause of {units.brief(pause, 'ns')} before each message")
         yield b.Table.of(
             result.at(pause),
             b.Column("waits by", "mechanism"),
@@ -40,7 +41,7 @@ def describe(result: Interference) -> Iterator[b.Block]:
     if result.rows:
         yield _trade(result)
     for reason, names in by_reason(result.left_out).items():
-        yield b.Text(f"left out: {', '.join(names)} ({reason})")
+        yield b.Text(f"not measured: {', '.join(names)} ({reason})")
 
 
 def _pays(row: Beside) -> b.Cell:
@@ -63,10 +64,10 @@ def _trade(result: Interference) -> b.Chart:
         )
         for name, rows in itertools.islice(result.ways.items(), _DRAWN)
     )
-    return b.Chart(
-        "Compute lost against the mean round trip, with 95 % intervals of what is lost; beside a "
+    return b.Chart.of(
+        "Compute lost against the mean round trip, with 95 % intervals of the loss; beside a "
         "point is the pause between messages. Down and to the left is better.",
         b.Axis("mean round trip", "ns", log=10),
         b.Axis("compute lost", "%"),
-        tuple(layers),
+        *layers,
     )

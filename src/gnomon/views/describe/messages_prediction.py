@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gnomon import units
 from gnomon.messaging.result import Application, Predicted, Prediction
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 _GAIN = "times as fast at user level"
 _DRAWN = 24  # mechanisms that can be told apart in a chart
@@ -17,7 +18,7 @@ def describe(result: Prediction) -> Iterator[b.Block]:
     yield b.Headline(f"ESTIMATED {result.sentence}", tuple(_lines(result)))
     yield b.Table.of(
         (*result.rows, result.user_level),
-        b.Column("told by", lambda row: _name(row, result)),
+        b.Column("notified by", lambda row: _name(row, result)),
         b.Column("cycle", lambda row: b.Cell.of(row.cycle, "ns"), interval="95 % interval"),
         b.Column("running", "running", "%", bar=True, drop=1),
         b.Column("waiting", "waiting", "%", bar=True, drop=1),
@@ -60,7 +61,7 @@ def _name(row: Predicted, result: Prediction) -> str:
 def _about(what: Application) -> str:
     compute, handler = (units.brief(part.value, "ns") for part in (what.compute, what.handler))
     return (
-        f"{what.name}: {what.threads} thread{'s' * (what.threads != 1)} with {compute} of compute "
+        f"{what.name}: {counted(what.threads, 'thread')} with {compute} of compute "
         f"and {handler} of a handler per message, {what.request:,} B there and {what.response:,} B "
         f"back, received by {'a communicator' if what.communicator else 'each thread for itself'}"
     )
@@ -77,21 +78,21 @@ def _charts(result: Prediction) -> Iterator[b.Chart]:
         high=tuple(row.speedup.high for row in rows),
         tones=tuple(b.Tone.DOUBT if row is result.now else b.Tone.PLAIN for row in rows),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "How many times as fast user-level notification would be as each mechanism, with 95 % "
         "intervals from those of the inputs.",
         b.Axis("times as fast", zero=True),
         b.Axis("", names=names),
-        (gain,),
+        gain,
         marks=(b.Mark(1.0, "no gain"),),
         key=((b.Tone.DOUBT, "used now"),),
     )
-    yield b.Chart(
+    yield b.Chart.of(
         "How many times as long a cycle takes as with user-level notification, over the compute "
         "time per message.",
         b.Axis("compute per message", "ns", log=10),
         b.Axis("times as long"),
-        tuple(
+        *(
             b.Layer(b.Kind.LINE, curve.compute, curve.slowdown, curve.mechanism)
             for curve in result.curves[:_DRAWN]
         ),

@@ -23,7 +23,7 @@ def describe(result: Programs) -> Iterator[b.Block]:
     yield b.Table.of(
         result.clusters,
         b.Column("cluster", "name"),
-        b.Column("what it is", "title", flex=True),
+        b.Column("meaning", "title", flex=True),
         b.Column("threads wait by", "waiting"),
         name="clusters",
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gnomon import units
 from gnomon.messaging.result import OnCluster, Simulation
 from gnomon.views import blocks as b
+from gnomon.views.shared import bars
 from gnomon.views.timelines import drawing, steps
 
 
@@ -30,15 +31,15 @@ def describe(result: Simulation) -> Iterator[b.Block]:
     )
     if len(result.clusters) > 1:
         first = result.clusters[0].name
-        bars = [(each.name, each.speedup) for each in result.clusters]
+        speedups = [(each.name, each.speedup) for each in result.clusters]
         caption = f"How many times as fast as on {first} the program runs."
-        yield _bars(caption, b.Axis("times as fast", zero=True), bars)
+        yield bars(caption, b.Axis("times as fast", zero=True), speedups)
     for name in names:
         if name != names[0]:
             columns = (b.Column("cluster", "name"), *_timed(name))
             yield b.Table.of(result.clusters, *columns, name=name)
         means = [(each.name, each.timed[name].mean) for each in result.clusters]
-        yield _bars(f"The mean time of {name}.", b.Axis(name, "ns", zero=True), means)
+        yield bars(f"The mean time of {name}.", b.Axis(name, "ns", zero=True), means)
     for each in result.clusters:
         if each.timeline is not None and each.timeline.marks:
             yield b.Section(f"The first messages on {each.name}: {each.title}")
@@ -70,9 +71,3 @@ def _timed(name: str) -> tuple[b.Column, ...]:
 def _time(each: OnCluster, name: str, what: str) -> float | None:
     time: float | None = getattr(each.timed[name], what) if name in each.timed else None
     return time
-
-
-def _bars(caption: str, axis: b.Axis, bars: Sequence[tuple[str, float | None]]) -> b.Chart:
-    names = tuple(name for name, _ in bars)
-    layer = b.Layer(b.Kind.BARS, tuple(value for _, value in bars), names)
-    return b.Chart(caption, axis, b.Axis("", names=names), (layer,))

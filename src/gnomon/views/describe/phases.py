@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gnomon import units
-from gnomon.analysis.phases.result import Phase, PhaseCount, PhaseSeries, PhasesResult
+from gnomon.analysis.phases.result import Phase, PhaseCount, PhaseSeries, PhasesResult, unit_of
 from gnomon.recording.contents import Status
 from gnomon.views import blocks as b
-
-_MOST_TOLD = 4  # phases that the first line describes one by one
 
 
 def describe(result: PhasesResult) -> Iterator[b.Block]:
     """Yield what there is to see of phases, from the result alone."""
-    yield b.Headline(_answer(result), tuple(_lines(result)))
+    yield b.Headline(result.headline, tuple(_lines(result)))
     yield from (_course(result, place) for place in range(len(result.series)))
     yield _phases(result)
     counts = [one for phase in result.phases for one in phase.counts]
@@ -32,35 +29,7 @@ def describe(result: PhasesResult) -> Iterator[b.Block]:
             b.Column("", lambda each: "chosen" if each.chosen else ""),
         )
         table = b.Table.of(result.choices, *columns, name="choices")
-        yield b.Fold(f"{len(result.choices)} ways to divide it were considered", (table,))
-
-
-def _answer(result: PhasesResult) -> str:
-    """Return what the first series does, phase by phase."""
-    if not result.phases or not result.series:
-        return "no phases"
-
-    def time(value: float) -> str:
-        return units.brief(value, result.time_unit)
-
-    name, count = result.series[0].name, len(result.phases)
-    *before, last = result.phases
-    if not before:
-        return f"one phase of {time(last.end)}: {name} {_told(result, last)}"
-    if count > _MOST_TOLD:
-        begins = ", ".join(time(phase.start) for phase in result.phases)
-        return f"{count} phases of {name} until {time(last.end)}, from {begins}"
-    told = ", ".join(f"{_told(result, phase)} until {time(phase.end)}" for phase in before)
-    return f"{count} phases: {name} {told}, then {_told(result, last)}"
-
-
-def _told(result: PhasesResult, phase: Phase) -> str:
-    """Return what the first series does in a phase."""
-    fit, series = phase.fits[0], result.series[0]
-    if series.is_rate or fit.slope == 0:
-        return f"at {units.brief((fit.first + fit.last) / 2, _unit(fit.unit))}"
-    slope = units.brief(abs(fit.slope), _per_time(result, fit.unit))
-    return f"{'grows' if fit.slope > 0 else 'falls'} {slope}"
+        yield b.Fold(f"{len(result.choices)} other splits considered", (table,))
 
 
 def _lines(result: PhasesResult) -> Iterator[str]:
@@ -69,14 +38,6 @@ def _lines(result: PhasesResult) -> Iterator[str]:
         yield " ".join(origin.command) or origin.target or "a recording"
     if result.decision:
         yield result.decision
-
-
-def _unit(unit: str) -> str:
-    return "CPUs" if unit == "ns/s" else unit
-
-
-def _per_time(result: PhasesResult, unit: str) -> str:
-    return _unit(f"{unit}/s") if result.time_unit == "ns" else unit
 
 
 def _course(result: PhasesResult, place: int) -> b.Chart:
@@ -89,11 +50,12 @@ def _course(result: PhasesResult, place: int) -> b.Chart:
         for phase in result.phases
     )
     lines = (b.Layer(b.Kind.LINE, ends, (fit.first, fit.last), "fitted") for ends, fit in fits)
-    return b.Chart(
+    return b.Chart.of(
         f"{series.name} over time, with the line fitted in each phase.",
         b.Axis("time", result.time_unit),
-        b.Axis(series.name, _unit(series.unit)),
-        (b.Layer(b.Kind.DOTS, times, values, "read"), *lines),
+        b.Axis(series.name, unit_of(series.unit)),
+        b.Layer(b.Kind.DOTS, times, values, "read"),
+        *lines,
         marks=tuple(b.Mark(found.time) for found in result.breaks),
         zones=tuple(
             b.Zone(phase.start, phase.end, f"phase {number}")
@@ -124,7 +86,7 @@ def _phases(result: PhasesResult) -> b.Table:
 
 def _fitted(result: PhasesResult, series: PhaseSeries, place: int) -> Iterator[b.Column]:
     """Yield what a series does in each phase: the mean of a rate, the growth of a level."""
-    unit, name = _unit(series.unit), f"{series.name} " if len(result.series) > 1 else ""
+    unit, name = unit_of(series.unit), f"{series.name} " if len(result.series) > 1 else ""
     if series.is_rate:
         yield b.Column(
             f"{name}mean",
@@ -132,7 +94,7 @@ def _fitted(result: PhasesResult, series: PhaseSeries, place: int) -> Iterator[b
             unit,
         )
     else:
-        slope = _per_time(result, series.unit)
+        slope = result.per_time(series.unit)
         yield b.Column(f"{name}growth", lambda row: row[1].fits[place].growth, unit)
         yield b.Column(f"{name}slope", lambda row: row[1].fits[place].slope, slope, drop=2)
     if result.shape != "levels":
@@ -159,4 +121,4 @@ def _value(place: int, row: Sequence[PhaseCount]) -> b.Cell:
 
 
 def _rate(place: int, row: Sequence[PhaseCount]) -> b.Cell:
-    return b.Cell(row[place].rate, _unit(f"{row[place].unit}/s"))
+    return b.Cell(row[place].rate, unit_of(f"{row[place].unit}/s"))

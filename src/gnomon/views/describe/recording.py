@@ -16,12 +16,12 @@ _FAILED = 5
 
 def describe(result: RecordingResult) -> Iterator[b.Block]:
     """Yield what there is to see of a recording, from the result alone."""
-    incomplete = () if result.complete else ("incomplete: cut short, or still being written",)
+    incomplete = () if result.complete else ("incomplete: interrupted, or still being written",)
     yield headline(result.provenance, result.duration, len(result.runs), *incomplete)
     yield b.Facts(tuple(_facts(result)))
     yield from totals(result.totals, result.duration, result.events, per_scope=result.per_scope)
     if result.course.series:
-        yield b.Section("Course over time")
+        yield b.Section("Over time")
         yield _series(result)
     if result.slices >= _FEWEST and any(s.peak for s in result.course.series.values()):
         yield _curves(result)
@@ -59,11 +59,11 @@ def _curves(result: RecordingResult) -> b.Chart:
     varied = [(name, series) for name, series in course.series.items() if series.peak]
     unit_of = {info.name: info.unit for info in result.events}
     more = f" The first {_CURVES} of {len(varied)} events." if len(varied) > _CURVES else ""
-    return b.Chart(
+    return b.Chart.of(
         f"Events per second, each relative to its own peak.{more}",
         b.Axis("time", "ns", zero=True),
         b.Axis("of its peak", "%", zero=True),
-        tuple(
+        *(
             b.Layer(
                 b.Kind.LINE,
                 course.ends,

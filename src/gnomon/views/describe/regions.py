@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 if TYPE_CHECKING:
     from gnomon.instrument.result import RegionCount, RegionReport
@@ -18,7 +19,7 @@ def describe(result: RegionReport) -> Iterator[b.Block]:
     """Yield the regions, outer ones before those inside them, and what a region costs."""
     number, raw = len(result.regions), result.as_counted
     command = "" if result.provenance is None else f"{' '.join(result.provenance.command)}: "
-    yield b.Headline(f"{command}{number} region{'s' * (number != 1)}")
+    yield b.Headline(f"{command}{counted(number, 'region')}")
 
     def time(row: RegionCount) -> float:
         return row.wall if raw else row.corrected.get("time", row.wall)
@@ -35,8 +36,8 @@ def describe(result: RegionReport) -> Iterator[b.Block]:
     )
     yield b.Table.of(result.regions, *columns, name="regions")
     if cost := result.overhead.outside.get("time"):
-        state = "left in" if raw else "taken out"
-        yield b.Text(f"a region itself costs {units.brief(cost, 'ns')}: {state} above")
+        state = "included" if raw else "subtracted"
+        yield b.Text(f"overhead of a region: {units.brief(cost, 'ns')}, {state} above")
 
 
 def _value(event: str, *, raw: bool) -> Callable[[RegionCount], b.Cell]:

@@ -13,7 +13,6 @@ from gnomon.views.blocks import Kind, Tone
 from gnomon.views.shared import counted, some, subject
 
 _STEEP = ("quadratic", "cubic", "exponential")
-_ANSWERS = ("elapsed", "task-clock", "cycles", "instructions")
 _CLOSE = 2.0  # in AICc: an alternative that is as good as the model
 _MOST_CHARTS = 6
 _MOST_ARROWS = 8
@@ -33,7 +32,7 @@ def describe(result: Scaling) -> Iterator[b.Block]:
         f"{names}, {counted(result.runs, 'run')}",
         f"{len(growing)} of {len(result.rows)} events grow or fall with {names}",
     )
-    yield b.Headline(_answer(result, names), lines)
+    yield b.Headline(result.headline, lines)
     yield from (b.Finding(_knee(result, row)) for row in result.rows if row.knee)
     if growing:
         yield _models(result, growing, "growing")
@@ -43,35 +42,6 @@ def describe(result: Scaling) -> Iterator[b.Block]:
     yield from _predictions(result, len(growing))
     yield from (_course(result, row) for row in growing[:_MOST_CHARTS] if row.band)
     yield from _components(result, names)
-
-
-def _answer(result: Scaling, what: str) -> str:
-    """Return how the time of a run grows, or what grows most, with its ends."""
-    known_as = {row.event.partition(":")[0]: row for row in reversed(result.rows)}
-    usual = [known_as[name] for name in _ANSWERS if name in known_as]
-    rows = [row for row in usual if row.model.terms] or usual or list(result.rows)
-    row = rows[0] if rows else None
-    points = zip(result.points, row.means if row else (), strict=False)
-    known = [(point, mean) for point, mean in points if mean is not None]
-    if row is None or not known:
-        return f"no event has a model of its growth with {what}"
-    if not row.model.terms:
-        mean = units.brief(sum(mean for _, mean in known) / len(known), row.unit)
-        return f"{row.event} does not change with {what}: {mean}"
-    low, high = min(known), max(known)
-    verb = "grows" if high[1] >= low[1] else "falls"
-    ends = (f"{units.brief(mean, row.unit)} at {_place(result, at)}" for at, mean in (low, high))
-    return f"{row.event} {verb} with {what} ({row.growth}): {', '.join(ends)}"
-
-
-def _place(result: Scaling, point: Sequence[float]) -> str:
-    pairs = zip(result.parameters, point, strict=True)
-    return ", ".join(f"{name} = {units.number(_whole(value))}" for name, value in pairs)
-
-
-def _whole(value: float) -> float:
-    """Return a value of a parameter as an integer where it is one."""
-    return int(value) if value == int(value) else value
 
 
 def _knee(result: Scaling, row: EventScaling) -> str:
@@ -139,14 +109,15 @@ def _predictions(result: Scaling, growing: int) -> Iterator[b.Block]:
         *places,
         b.Column("predicted", _predicted, interval=share),
     )
-    caption = "Between bounds that all likely models share."
+    caption = "Intervals combine all likely models."
     most = growing * len(result.rows[0].predictions) or None
-    yield b.Section("What another run would count elsewhere")
+    yield b.Section("Predictions for further runs")
     yield b.Table.of(found, *columns, caption=caption, most=most, name="predictions")
 
 
 def _coordinate(number: int, pair: tuple[EventScaling, Prediction]) -> float:
-    return _whole(pair[1].at[number])
+    value = pair[1].at[number]
+    return int(value) if value == int(value) else value
 
 
 def _predicted(pair: tuple[EventScaling, Prediction]) -> b.Cell:
@@ -171,15 +142,13 @@ def _course(result: Scaling, row: EventScaling) -> b.Chart:
     high = tuple(end(one.interval.high, top) for one in row.band)
     quality = "" if row.r_squared is None else f", R² {units.number(row.r_squared, digits=3)}"
     share = f"{units.number(result.level, '%')} of further runs"
-    return b.Chart(
+    return b.Chart.of(
         f"{row.event}: {row.growth}{quality}. The band is where {share} are expected.",
         b.Axis(result.parameters[0], log=10 if wide else 0),
         b.Axis(row.event, row.unit, log=10 if log else 0),
-        (
-            b.Layer(Kind.BAND, x, values, low=low, high=high),
-            b.Layer(Kind.LINE, x, values, "model"),
-            b.Layer(Kind.DOTS, tuple(at[0] for at in result.points), row.means, "measured"),
-        ),
+        b.Layer(Kind.BAND, x, values, low=low, high=high),
+        b.Layer(Kind.LINE, x, values, "model"),
+        b.Layer(Kind.DOTS, tuple(at[0] for at in result.points), row.means, "measured"),
         marks=(b.Mark(row.knee.at, "knee"),) if row.knee else (),
     )
 
@@ -197,7 +166,7 @@ def _components(result: Scaling, parameters: str) -> Iterator[b.Block]:
     more = " and more" if len(first) > _NAMED else ""
     shares = [units.number(float(share), "%") for share in found.shares]
     told = f"The first principal component explains {shares[0]} of the variation: {names}{more}."
-    yield b.Section("What varies together")
+    yield b.Section("Correlated events")
     yield b.Text(told)
     if len(shares) > 1:
         axes = (f"component {i}: {share} of the variation" for i, share in enumerate(shares, 1))
@@ -217,13 +186,11 @@ def _directions(result: Scaling, parameters: str, x: b.Axis, y: b.Axis) -> b.Cha
     names = tuple(found.events[i] for i in chosen)
     places = [tuple(column.tolist()) for column in scores.T]
     points = tuple(", ".join(map(units.brief, point)) for point in result.points)
-    return b.Chart(
+    return b.Chart.of(
         "Principal components of the standardised events: each dot is a point, with the value of "
-        f"{parameters} beside it; each arrow is an event that takes part.",
+        f"{parameters} beside it; each arrow is an event.",
         x,
         y,
-        (
-            b.Layer(Kind.ARROWS, nothing, nothing, "events", ends[0], ends[1], texts=names),
-            b.Layer(Kind.DOTS, places[0], places[1], "points", texts=points),
-        ),
+        b.Layer(Kind.ARROWS, nothing, nothing, "events", ends[0], ends[1], texts=names),
+        b.Layer(Kind.DOTS, places[0], places[1], "points", texts=points),
     )

@@ -51,7 +51,7 @@ def _best(name: str, data: DataSetScore) -> str:
     if not data.best:
         return f"{name}: nothing to score"
     ratio = units.brief(data.models[data.best].window_ratio)
-    return f"{name}: {data.best} errs least, {ratio} of linear scaling"
+    return f"{name}: {data.best} has the least error, {ratio} of linear scaling's"
 
 
 def _data_set(name: str, data: DataSetScore) -> Iterator[b.Block]:

@@ -61,7 +61,7 @@ def _curves(curves: Curves) -> b.Chart:
         layers += _points(b.Kind.LINE, curve.points, curve.name)
         layers += _points(b.Kind.DOTS, curve.published, f"{curve.name}, published")
     axis = b.Axis(curves.x_label, log=2 if curves.doubling else 0)
-    return b.Chart(f"{curves.title}.", axis, b.Axis(curves.y_label), tuple(layers))
+    return b.Chart.of(f"{curves.title}.", axis, b.Axis(curves.y_label), *layers)
 
 
 def _points(

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gnomon import units
 from gnomon.analysis.survey.result import SurveyResult, SurveyRow
 from gnomon.views import blocks as b
-from gnomon.views.shared import counted, some
+from gnomon.views.shared import bars, counted, some
 
 _FOLDS = {
     "zero": "zero",
     "constant": "constant",
     "same": "redundant",
-    "noisy": "too noisy to tell",
+    "noisy": "too noisy",
     "missing": "not counted",
 }
 _SHOWN = 24
 _BARS = 15
 _NAMED = 4
+_SHARES = (
+    "Estimated share of the program's time, from typical costs per event: a ranking, not a "
+    "measurement."
+)
 
 
 def describe(result: SurveyResult) -> Iterator[b.Block]:
@@ -28,7 +32,7 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
     if costly:
         share = units.number(costly[0].share, "%")
         where = "of the simulated run" if result.provenance.simulated else "of the time"
-        yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by usual costs.")
+        yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by typical costs.")
     yield b.Table.of(result.ranked, *_columns(result), most=_SHOWN, name="events")
     for reason, title in _FOLDS.items():
         rows = [row for row in result.folded if row.folded == reason]
@@ -42,8 +46,9 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
             table = b.Table.of(rows, *columns, name=reason)
             yield b.Fold(f"{len(rows)} {title}: {names}", (table,))
     if costly:
-        yield b.Text("share: estimated from usual costs, to rank by; not measured")
-        yield _shares(costly[:_BARS])
+        yield b.Text("share: estimated from typical costs, for ranking; not measured")
+        axis = b.Axis("estimated share of time", "%", zero=True)
+        yield bars(_SHARES, axis, [(row.event, row.share) for row in costly[:_BARS]])
     if len(result.runs) > 2:
         yield b.Section("Run-to-run variation")
         yield _durations(result)
@@ -67,10 +72,10 @@ def _lines(result: SurveyResult) -> Iterator[str]:
     for origin, count in result.origins.items():
         yield f"{count} from {titles.get(origin, origin)}"
     if result.elapsed is not None:
-        yield f"{units.brief(result.elapsed, 'ns')} elapsed on average, in runs not slowed down"
+        yield f"{units.brief(result.elapsed, 'ns')} elapsed on average, in runs without slowdown"
     if not result.complete:
         made = f"{len(result.runs)} of {result.planned} runs made"
-        yield f"{made}: --resume makes the rest"
+        yield f"{made}: --resume continues"
 
 
 def _columns(result: SurveyResult) -> tuple[b.Column | None, ...]:
@@ -99,17 +104,6 @@ def _mean(row: SurveyRow) -> b.Cell:
     return b.Cell(row.mean, row.unit, low, high, str(row.status), hint="; ".join(row.caveats))
 
 
-def _shares(rows: Sequence[SurveyRow]) -> b.Chart:
-    names = tuple(row.event for row in rows)
-    return b.Chart(
-        "Estimated share of the program's time, from usual costs of an occurrence: an order of "
-        "importance, not a measurement.",
-        b.Axis("estimated share of time", "%", zero=True),
-        b.Axis("", names=names),
-        (b.Layer(b.Kind.BARS, tuple(row.share for row in rows), names),),
-    )
-
-
 def _durations(result: SurveyResult) -> b.Chart:
     held: dict[str, list[tuple[float, float]]] = {}
     for place, run in enumerate(sorted(result.runs, key=lambda run: run.start), 1):
@@ -119,10 +113,10 @@ def _durations(result: SurveyResult) -> b.Chart:
     for origin, points in held.items():
         numbers, times = zip(*points, strict=True)
         layers.append(b.Layer(b.Kind.DOTS, numbers, times, origin if len(held) > 1 else ""))
-    return b.Chart(
-        "How long each run took, in the order in which they were made; a slope means that the "
+    return b.Chart.of(
+        "Duration of each run, in order; a slope means that the "
         "machine changed while the survey ran.",
-        b.Axis("run, in order of time"),
+        b.Axis("run, in order"),
         b.Axis("duration", "ns", zero=True),
-        tuple(layers),
+        *layers,
     )

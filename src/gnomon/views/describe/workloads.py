@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import units
 from gnomon.views import blocks as b
+from gnomon.views.shared import counted
 
 if TYPE_CHECKING:
     from gnomon.machines.workloads.definition import Parameter, WorkloadDescription, WorkloadsResult
@@ -23,8 +24,8 @@ def describe(result: WorkloadsResult) -> Iterator[b.Block]:
             yield from _one(each)
         return
     number = len(result.rows)
-    more = "`gnomon sim show workload:NAME` tells more"
-    yield b.Headline(f"{number} workload{'s' * (number != 1)}; {more}")
+    more = "`gnomon sim show workload:NAME` shows one"
+    yield b.Headline(f"{counted(number, 'workload')}; {more}")
     columns = (
         b.Column("workload", "name"),
         b.Column("title", flex=True),
@@ -48,7 +49,7 @@ def _one(workload: WorkloadDescription) -> Iterator[b.Block]:
     yield b.Text(f"as in: gnomon count --on laptop -- workload:{workload.name}{example}")
     columns = [b.Column(each, attrgetter(each)) for each in ("name", "default", "unit", "help")]
     table = b.Table.of(workload.parameters, *columns, name="parameters")
-    yield b.Fold("the parameters as a table", (table,))
+    yield b.Fold("parameters as a table", (table,))
 
 
 def _meaning(parameter: Parameter) -> str:

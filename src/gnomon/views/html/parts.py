@@ -125,8 +125,7 @@ def _text(block: b.Text) -> str:
 
 def facts(block: b.Facts) -> str:
     """Return names with values: a few numbers in large print, else a list."""
-    cells = [(name, v if isinstance(v, Cell) else Cell(v)) for name, v in block.rows]
-    rows = [(name, cell) for name, cell in cells if cell not in (Cell(), Cell(""))]
+    rows = [(name, cell) for name, cell in block.cells if cell not in (Cell(), Cell(""))]
     if not rows:
         return ""
     title = f"<h3>{words(block.caption)}</h3>" if block.caption else ""

@@ -10,20 +10,17 @@ from typing import Any
 
 from gnomon.errors import GnomonError
 
-Render = Callable[[], str]
-Version = Callable[[], str]
-
 
 class ReportServer(ThreadingHTTPServer):
     """Serves one page, made anew when `version` gives another text than before."""
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], render: Render, version: Version) -> None:
-        self._render = render
-        self._version = version
-        self._page = ""
-        self._rendered = ""
+    def __init__(
+        self, address: tuple[str, int], render: Callable[[], str], version: Callable[[], str]
+    ) -> None:
+        self._render, self._version = render, version
+        self._page = self._rendered = ""
         self._lock = Lock()
         super().__init__(address, _Handler)  # closes itself where it cannot be bound
 
@@ -38,41 +35,34 @@ class ReportServer(ThreadingHTTPServer):
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
-    def version(self) -> str:
-        """Return what changes when the page does."""
-        with self._lock:
-            return self._version()
-
     def server_close(self) -> None:
         """Close for good: no thread may be reading recordings while Python itself ends."""
         super().server_close()
         self._lock.acquire(timeout=60)
 
-    def page(self) -> str:
-        """Return the page as it is now."""
+    def text(self, *, page: bool) -> str:
+        """Return the page as it is now, or what changes when the page does."""
         with self._lock:
             now = self._version()
-            if now != self._rendered:
-                self._page = self._render()
-                self._rendered = now
-            return self._page
+            if page and now != self._rendered:
+                self._page, self._rendered = self._render(), now
+            return self._page if page else now
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: ReportServer
 
     def do_GET(self) -> None:
+        status, kind = 200, "text/plain"
         try:
             if self.path in ("/", "/index.html"):
-                self._answer(200, "text/html", self.server.page())
+                text, kind = self.server.text(page=True), "text/html"
             elif self.path == "/version":
-                self._answer(200, "text/plain", self.server.version())
+                text = self.server.text(page=False)
             else:
-                self._answer(404, "text/plain", "there is only one page: /")
+                status, text = 404, "there is only one page: /"
         except GnomonError as error:
-            self._answer(500, "text/plain", str(error))
-
-    def _answer(self, status: int, kind: str, text: str) -> None:
+            status, text = 500, str(error)
         body = text.encode()
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")

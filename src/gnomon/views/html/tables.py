@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gnomon import units
-from gnomon.views.blocks import SIGNS, Cell, Table, Tone, missing
+from gnomon.views.blocks import SIGNS, Cell, Table, Tone, missing, numeric
 from gnomon.views.shared import Strip, captioned, reason, strips
 
 from .markup import THIN, classes, element, escape, percent, plain, sign, words
@@ -34,8 +34,7 @@ def table(block: Table, most: int = MOST) -> str:
             _cell(each, number, tone, first=not place, signed=signed, greatest=greatest)
             for place, each in enumerate(found)
         )
-        look = classes(tone, "chosen" * (number == block.chosen))
-        body.append(f'<tr class="{look}">{cells}</tr>' if look else f"<tr>{cells}</tr>")
+        body.append(element("tr", cells, class_=tone or None))
     caption = captioned(block, found)
     searched = shown >= _SEARCHED and not block.heat
     longest = max(len(str(cell.value or "")) for cell in found[0].cells[:shown])
@@ -67,15 +66,12 @@ def _cell(strip: Strip, row: int, tone: Tone, *, first: bool, signed: bool, grea
     cell = strip.cells[row]
     value, interval = cell.number, _interval(cell, strip.scale)
     style, hint = None, cell.hint
-    heat = strip.matrix and value is not None and greatest > 0 and not first
+    heat = strip.matrix and greatest > 0 and not first and value is not None
     if heat and value is not None:
         style = f"--h:{percent(_STRONGEST * math.sqrt(abs(value) / greatest))}"
         hint = hint if strip.intervals else f"{hint} {_interval(cell, None)}".strip()
-    signs = [
-        tone if first and signed else Tone.PLAIN,
-        Tone.PLAIN if cell.tone == tone else cell.tone,
-    ]
-    before = "".join(sign(each) + THIN for each in signs if each in SIGNS)
+    tones = [tone] * (first and signed) + [cell.tone] * (cell.tone != tone)
+    before = "".join(sign(each) + THIN for each in tones if each in SIGNS)
     head = first and not strip.numbers
     made = element(
         "th" if head else "td",
@@ -129,13 +125,12 @@ def _sparkline(course: Sequence[float | None]) -> str:
     """Return little bars from zero; where there was no reading there is none."""
     size = -(-len(course) // _COURSE)
     pieces = (course[i : i + size] for i in range(0, len(course), size))
-    tops = [max((v for v in piece if v is not None and v == v), default=None) for piece in pieces]  # noqa: PLR0124
-    found = [value for value in tops if value is not None]
-    greatest = max(found, default=0.0) or 1.0
+    tops = [max(filter(numeric, piece), default=None) for piece in pieces]
+    found = {i: value for i, value in enumerate(tops) if value is not None}
+    greatest = max(found.values(), default=0.0) or 1.0
     steps = "".join(
         f"M{i + 0.5} 20V{plain(20 - max(18 * min(value / greatest, 1.0), 0.6))}"
-        for i, value in enumerate(tops)
-        if value is not None
+        for i, value in found.items()
     )
     return (
         f'<svg class="course" viewBox="0 0 {len(tops)} 20" preserveAspectRatio="none" role="img" '

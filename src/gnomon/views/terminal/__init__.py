@@ -260,8 +260,7 @@ def _finding(block: b.Finding, screen: Screen, sign: str) -> Iterator[Line]:
 
 
 def _facts(block: b.Facts, screen: Screen) -> Iterator[Line]:
-    cells = ((name, cell if isinstance(cell, Cell) else Cell(cell)) for name, cell in block.rows)
-    told = [(screen.clean(name), cell, cell_text(cell, screen)) for name, cell in cells]
+    told = [(screen.clean(name), cell, cell_text(cell, screen)) for name, cell in block.cells]
     told = [row for row in told if row[2]]
     if block.caption and told:
         yield ((block.caption, BOLD),)
@@ -275,7 +274,7 @@ def _facts(block: b.Facts, screen: Screen) -> Iterator[Line]:
 def cell_text(cell: Cell, screen: Screen, scale: units.Scale | None = None, digits: int = 0) -> str:
     """Return a cell as text: ~ marks what was not counted outright; what is missing says why."""
     if cell.course:
-        from gnomon.views.sparkline import sparkline
+        from gnomon.views.terminal.charts import sparkline
 
         return screen.clean(sparkline(cell.course, _COURSE))
     value = cell.value

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from gnomon import units
 from gnomon.views.axes import Scale, scales_of
-from gnomon.views.blocks import Chart, Kind, Layer, Mark, Value
+from gnomon.views.blocks import Chart, Kind, Layer, Mark, Value, numeric
 from gnomon.views.terminal import DIM, Line, Screen, cut_middle, pad, paragraph, width
 
 _PIPE = 72  # columns in a pipe, which has no width
@@ -18,6 +19,7 @@ _NAME = 24
 _MARKERS = "●×+*o#%@&="
 _SHADES = " ░▒▓█"
 _LANES = 64
+_LEVELS, _GAP = "▁▂▃▄▅▆▇█", "·"
 _NOT_PLOTTED = (Kind.SPANS, Kind.ARROWS, Kind.HEAT)
 
 
@@ -108,7 +110,7 @@ def _bars(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
     for layer in layers:
         slots, values = (layer.x, layer.y) if chart.x.names else (layer.y, layer.x)
         for slot, value in zip(slots, values, strict=True):
-            if isinstance(value, (int, float)) and math.isfinite(value):
+            if numeric(value) and math.isfinite(value):
                 held.setdefault(_named(slot, names), []).append((layer.name, value))
     rows = [
         (f"{name} {series}" if several else str(name), value)
@@ -279,3 +281,22 @@ def _heat(chart: Chart, room: int, screen: Screen) -> Iterator[Line]:
 
 def _shade(share: float) -> str:
     return _SHADES[min(1 + int(share * 4), 4) if share > 0 else 0]
+
+
+# ---- a series in a cell ---------------------------------------------------------------------
+
+
+def sparkline(series: Sequence[float | None], columns: int = 60) -> str:
+    """Return a series in at most so many characters; what is missing shows as a dot.
+
+    Neighbours that share a character are averaged, so that the area stays true. The
+    scale starts at zero.
+    """
+    columns = min(columns, len(series))
+    ends = [i * len(series) // columns for i in range(columns + 1)] if columns > 0 else []
+    pieces = ([v for v in series[a:b] if v is not None] for a, b in pairwise(ends))
+    means = [sum(known) / len(known) if known else None for known in pieces]
+    top = max((mean for mean in means if mean and mean > 0), default=1.0)
+    levels = (0.0 if mean is None else max(mean, 0.0) / top * len(_LEVELS) for mean in means)
+    signs = (_LEVELS[min(int(level), len(_LEVELS) - 1)] for level in levels)
+    return "".join(_GAP if m is None else sign for m, sign in zip(means, signs, strict=True))

@@ -34,6 +34,12 @@ def bench(
     Without `models` all of them are scored, totals, predictions and orders of reading as well.
     `jobs` processes do the work, one per CPU without it. `on_progress` is told how many pieces of
     work are done, and how many there are.
+
+    >>> rows = "".join(f"{n % 7 + 9},{n % 5 + 3},{n % 3}\\n" for n in range(310))
+    >>> Path("data/one").mkdir(parents=True)
+    >>> written = Path("data/one/a.csv").write_text(f"instructions,cycles,loads\\n{rows}")
+    >>> "hold" in gn.lab.bench("data", ["hold"], jobs=1).datasets["one"].models
+    True
     """
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs must be at least 1.")

@@ -67,6 +67,10 @@ def advise(
     This is `gnomon locality --advise`. `what` is a command: a workload, or a program compiled by
     `gnomon sim compile`. A change is kept when it saves `margin` of the time, which as a text is
     in percent. `on` is a simulated machine, as `--on` names it. `on_progress` is told of each run.
+
+    >>> advice = gn.advise(["workload:false-sharing", "threads=4", "iterations=500"], on="ring-4")
+    >>> advice.before_ns >= advice.after_ns
+    True
     """
     margin = _share(margin)
     simulated = _simulator(on, seed)

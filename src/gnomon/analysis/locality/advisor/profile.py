@@ -12,9 +12,9 @@ from gnomon import _native
 from gnomon.analysis.locality.advisor.changes import Outcome, outcome_of, references_made
 from gnomon.analysis.locality.objects import ObjectTable, program_objects
 from gnomon.analysis.locality.result import DataObject
-from gnomon.analysis.locality.streams import MONITORED
 from gnomon.errors import GnomonError, UsageError
 from gnomon.machines.execution import Execution
+from gnomon.machines.memory import MONITORED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,8 +97,8 @@ def traced_subject(traced: TracedProgram, objects: Callable[[], Sequence[DataObj
     if not recorded.complete:
         traced.close()
         raise GnomonError(
-            f"{original.name} does more than {MOST_OPERATIONS >> 20} Mi operations, which is too "
-            "much to be repeated: give it a smaller problem."
+            f"{original.name} does more than {MOST_OPERATIONS >> 20} Mi operations, too many to "
+            "simulate again: give it a smaller problem."
         )
     traced.wait()
     if recorded.operations == 0:
@@ -122,15 +122,13 @@ def _notes(traced: TracedProgram) -> Iterator[str]:
     name = traced.program.name
     if traced.method == "lackey":
         yield (
-            f"{name} was traced by valgrind, which sees all its threads as one, so that nothing "
-            "is shared: compile it with `gnomon sim compile`."
+            f"{name} was traced by valgrind, which sees all threads as one, so nothing appears "
+            "shared: compile it with `gnomon sim compile`."
         )
     else:
-        yield f"the machine sees the loads and stores of {name} only: times leave out the rest."
+        yield f"the machine sees the loads and stores of {name} only: times exclude the rest."
     if traced.exit_status:
-        yield (
-            f"{name} ended with exit status {traced.exit_status}: this is about what it did before."
-        )
+        yield f"{name} ended with exit status {traced.exit_status}: this covers the run up to then."
 
 
 # ---- one run as it is: how long it takes, and which thread touches what when ------------------

@@ -207,7 +207,7 @@ class _Nodes:
 @contextlib.contextmanager
 def _nodes(settings: Settings, folder: str) -> Iterator[_Nodes]:
     if not Path(folder).is_dir():
-        raise DirtError(f"'{folder}' is no folder: regions cannot be kept there.")
+        raise DirtError(f"'{folder}' is not a folder: regions cannot be kept there.")
     nodes = _Nodes(settings)
     try:
         nodes.start(folder)
