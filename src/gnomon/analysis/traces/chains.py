@@ -16,6 +16,7 @@ from gnomon.analysis.traces.result import Step, TraceChain
 from gnomon.errors import UsageError
 from gnomon.recording.traces.sql import TraceDatabase
 from gnomon.recording.traces.types import (
+    BUSY,
     ECHOES,
     FAMILIES,
     IP,
@@ -23,7 +24,6 @@ from gnomon.recording.traces.types import (
     RESPONSES,
     SENDS,
     TYPE_NAMES,
-    is_busy,
 )
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _over(current: Sequence[_Seen], request: _Seen) -> bool:
     first = current[0]
     if first.part != 0 or (first.type, first.address) != (request.type, request.address):
         return True
-    return any(s.part in (2, 3) or (s.part == 1 and not is_busy(s.flags)) for s in current)
+    return any(s.part in (2, 3) or (s.part == 1 and not s.flags & BUSY) for s in current)
 
 
 # ---- networks and programs ----------------------------------------------------------------------
@@ -223,7 +223,7 @@ def end_of(fields: dict[str, Any], name: str, number: str, port: str) -> str:
 def _note(trace: Trace, record: int, fields: dict[str, Any]) -> str:
     kind = int(fields["type"])
     if kind in (9, 18):
-        return "busy" if is_busy(int(fields["flags"])) else ""
+        return "busy" if int(fields["flags"]) & BUSY else ""
     if kind == 68:
         flags = int(fields["flags"])
         set_ = [name for at, name in enumerate(_TCP_FLAGS) if flags >> at & 1]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording.traces.reader import Cold, Hot
 from gnomon.recording.traces.types import (
-    BUSY_SQL,
+    BUSY,
     CLASSES,
     COLUMNS,
     ECHOES,
@@ -310,7 +310,7 @@ _DOCUMENTS = {
     "SCI_FlowControl": f"SELECT {_KEY}, flow AS flowControl, idles AS idlesBefore FROM packets "
     f"WHERE {_in(SENDS | ECHOES)}",
     "SCI_CRC": f"SELECT {_KEY}, crc FROM packets WHERE {_in(SENDS | ECHOES)}",
-    "SCI_Echo": f"SELECT {_KEY}, tx AS transactionId, {BUSY_SQL} AS busy FROM packets "
+    "SCI_Echo": f"SELECT {_KEY}, tx AS transactionId, (flags & {BUSY} > 0) AS busy FROM packets "
     f"WHERE {_in(ECHOES)}",
     "SCI_Data": f"SELECT {_KEY}, payload(trace, id) AS data FROM packets WHERE {_in(WITH_DATA)}",
     "SCI_Idle": f"SELECT {_KEY}, 19::UTINYINT AS Packet_Type_Id, lc AS probe, idles AS symbols, "

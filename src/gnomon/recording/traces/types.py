@@ -103,17 +103,8 @@ TCP, UDP, ICMP, ROCE = (frozenset((number,)) for number in (68, 69, 70, 71))
 PORTS = TCP | UDP | ROCE
 IP = frozenset((66, 67, 68, 69, 70, 71))
 MESSAGES = frozenset((131, 132))
-_PHASE, _RETRY = 3, (1, 2)
-
-BUSY_SQL = f"(flags & {_PHASE}) IN {_RETRY}"
-"""Whether an echo is busy, in SQL."""
-
-
-def is_busy(flags: int) -> bool:
-    """Whether an echo says that its packet was refused, and under which label to send it again."""
-    return flags & _PHASE in _RETRY
-
-
+BUSY = 1
+"""The bit of `flags` by which an echo says that its packet was refused and must be sent again."""
 NO_NUMBER = 2**32 - 1
 NO_VALUE = 2**64 - 1
 ALL = SCI | NETWORK | EVENTS
@@ -126,7 +117,7 @@ FIXED: tuple[Column, ...] = (
         "flags",
         "u1",
         SCI | TCP,
-        "SCI: phase (echo: 1, 2 busy), what was done; TCP",
+        "SCI: bit 0 of an echo is busy; TCP: its flags",
     ),
     Column(
         "src", "u2", SENDS | ECHOES | NETWORK | MESSAGES, "sender; of an echo, of what it answers"
