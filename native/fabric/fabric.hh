@@ -157,6 +157,7 @@ class Fabric {
     Topology topology_;
     Load load_;
     std::vector<Controller> controllers_;
+    std::vector<Time> wake_;  // of each controller: nothing happens there before
     std::vector<Node> nodes_;
     std::vector<Time> node_next_;
     std::vector<Packet> packets_;

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import gnomon as gn
+from gnomon.analysis.links import LinksResult
 from gnomon.errors import UsageError
 from gnomon.events.syntax import parse_events
 from gnomon.fabric import FabricRun, Load, load_fabric
@@ -130,3 +131,13 @@ def test_a_fabric_is_listed_surveyed_and_estimated(tmp_path: Path) -> None:
         interval="50us",
     )
     assert result.provenance.simulated
+
+
+def test_the_links_of_a_fabric_are_those_of_its_description() -> None:
+    found = gn.links(on="fabric:torus-12x8")
+    assert isinstance(found, LinksResult)
+    assert (found.topology, len(found.nodes), len(found.links)) == ("torus", 96, 192)
+    assert found.links[0].ends == (0, 1)
+    assert found.links[0].latency_ns == 12.0
+    with pytest.raises(UsageError, match="described only"):
+        gn.links(on="fabric:ring-8", measure=True)
