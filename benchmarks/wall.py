@@ -41,7 +41,7 @@ _WAYS = {
     "with perf": WallOptions(),
     "without perf": WallOptions(without_perf=True),
 }
-_PYTHON = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(30)"
+_PYTHON = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(32)"
 
 
 def run(effort: Effort) -> Iterator[Result]:

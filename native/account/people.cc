@@ -68,7 +68,7 @@ void People::exec(int pid) {
     changed.maybe_python = changed.refused = false;
     changed.maps_known = true;  // records follow
     changed.peak = -1;
-    changed.next_reading = changed.next_python = 0;
+    changed.next_python = 0;
 }
 
 void People::map(int pid, frames::MapRequest request) {

@@ -31,6 +31,7 @@ struct Thread {
 struct Process {
     int pid = 0, parent = 0;
     int64_t born = 0, next_reading = 0, next_python = 0;
+    bool ended = false;
     bool refused = false;        // its calls and its memory are not ours to see
     bool maps_known = false;     // by records or by reading
     std::unique_ptr<frames::Space> space;

@@ -98,14 +98,16 @@ void Recorder::handle_exit(const Record& record) {
     const auto tid = static_cast<int>(record.tid);
     const Moment ended{record.time, Kind::exit, 0, static_cast<uint16_t>(record.cpu),
                        static_cast<int32_t>(record.pid), tid, -1, 0, 0};
-    const Process* process = people_.find_process(static_cast<int>(record.pid));
+    Process* process = people_.find_process(static_cast<int>(record.pid));
     if (record.pid == record.tid && process && record.time - process->executed < soon_after_exec) {
         doubtful_.push_back(ended);
         return;
     }
     log_.add(ended);
     people_.forget(tid);
-    if (record.pid == record.tid) dead_.emplace_back(record.time, tid);
+    if (record.pid != record.tid) return;
+    dead_.emplace_back(record.time, tid);
+    if (process) process->ended = true;
 }
 
 // The kernel ends events of users without rights when their program becomes another user's: it looks
@@ -118,6 +120,7 @@ void Recorder::settle_exits() {
         if (state == 'Z' || state == 'X') {
             log_.add(each);
             people_.forget(each.tid);
+            people_.process(each.pid).ended = true;
             dead_.emplace_back(each.time, each.tid);
             continue;
         }

@@ -134,5 +134,7 @@ def limits(native: _native.WallRecorder, rung: str, host: Host) -> tuple[str, li
             f"{native.left_behind} processes of the program ran on after its end, unrecorded"
         )
     if native.spilled_to:
-        found.append(f"records beyond 256 MB went to an unnamed file in {native.spilled_to}")
+        found.append(
+            f"records went to an unnamed file in {native.spilled_to}, as memory was used up"
+        )
     return rung, [re.sub(r"\s+", " ", text) for text in found]
