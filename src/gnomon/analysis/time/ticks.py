@@ -124,6 +124,10 @@ class Ticks:
         known[1:] = slices[:-1] > 0  # it ran: the wait before is over
         known[0] = True
         seen: Counter[Wait] = Counter()
+        faults = np.bincount(self.at(thread.faults), minlength=self.count)
+        for k in np.flatnonzero((faults > 0) & (2 * faults >= slices)):  # mostly page-ins
+            value[k], known[k] = self.kinds.number(Wait(Cause.PAGE_IN)), True
+            seen[Wait(Cause.PAGE_IN)] += 1
         for look in thread.looks:
             wait = self.causes.of(int(look["what"]), thread.pid)
             k = int(self.at(np.array([look["time"]]))[0])
