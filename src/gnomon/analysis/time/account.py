@@ -86,7 +86,9 @@ def account_of(
         cpus,
         account,
         _parts(account, elapsed, _in_kernel(timeline, division, threads)),
-        findings.findings_of(account, locks, efficiency, trust, elapsed, cpus, facts.command),
+        findings.findings_of(
+            account, threads, locks, efficiency, trust, elapsed, cpus, facts.command
+        ),
         threads,
         processes,
         tables.ready_rows(timeline, division),
@@ -184,7 +186,7 @@ def _rows(
                 time / elapsed if elapsed else 0.0,
                 interval,
                 row.meanwhile,
-                row.object,
+                division.object(row),
                 row.idle,
                 places,
                 at_most=None if most is None else max(time, min(elapsed, most)),

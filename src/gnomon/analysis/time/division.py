@@ -61,6 +61,24 @@ class Division:
     full: int
     others: float | None  # CPU time of other programs, as far as it is known
     culprits: dict[Culprit, float] = field(default_factory=dict)
+    objects: dict[Row, Counter[str]] = field(default_factory=dict)  # time by what was waited for
+
+    def add(self, row: Row, time: float, wait: Wait | None = None) -> None:
+        """Add time to a row, and to the place and the object of its wait."""
+        if time <= 0:
+            return
+        self.rows[row] = self.rows.get(row, 0.0) + time
+        if wait is not None:
+            self.stacks.setdefault(row, Counter())[wait.stack] += time  # type: ignore[assignment]
+            objects = self.objects.setdefault(row, Counter())
+            objects[wait.object] += time  # type: ignore[assignment]
+
+    def object(self, row: Row) -> str:
+        """Return what a row waited for, mostly."""
+        named = [name for name, _ in self.objects.get(row, Counter()).most_common() if name]
+        if row.object or not named:
+            return row.object
+        return named[0] if len(named) == 1 else f"{named[0]} and {len(named) - 1} more"
 
 
 def allowed(timeline: Timeline) -> float:
@@ -138,11 +156,6 @@ class _Summing:
             {}, {}, np.zeros(count), {}, np.zeros(threads), steps, full, None, {}
         )
 
-    def add(self, row: Row, time: float, stack: int = -1) -> None:
-        if time > 0:
-            self.found.rows[row] = self.found.rows.get(row, 0.0) + time
-            self.found.stacks.setdefault(row, Counter())[stack] += time  # type: ignore[assignment]
-
     def run(self, pieces: tuple[NDArray[Any], ...], gaps: tuple[NDArray[Any], ...]) -> Division:
         place, meanwhile, amount, lost = pieces
         begin, end, owner, woken = gaps
@@ -160,8 +173,8 @@ class _Summing:
         for each in self.timeline.threads:
             mine = sums[each.number]
             for number, time in enumerate(mine[:_NOBODY]):
-                self.add(Row(Cause.COMPUTING, each.name, _MEANWHILE[number]), float(time))
-            self.add(Row(Cause.WAKING, each.name), float(mine[_NOBODY]))
+                self.found.add(Row(Cause.COMPUTING, each.name, _MEANWHILE[number]), float(time))
+            self.found.add(Row(Cause.WAKING, each.name), float(mine[_NOBODY]))
             self.found.computed[each.number] = float(mine[:_NOBODY].sum())
         self._gaps(owner, length, late, kept)
         self._culprits(float(free.sum() + kept * length[late].sum()), float(spun.sum()))
@@ -226,7 +239,7 @@ class _Summing:
             (Culprit.OWN, spun),
         ):
             name = "own spinning" if culprit is Culprit.OWN else culprit.value
-            self.add(Row(Cause.NO_CPU, "", object=name), time)
+            self.found.add(Row(Cause.NO_CPU, "", object=name), time)
             if time > 0:
                 self.found.culprits[culprit] = time
 
@@ -234,7 +247,7 @@ class _Summing:
         self, owner: NDArray[Any], length: NDArray[Any], late: NDArray[np.bool_], kept: float
     ) -> None:
         timeline = self.timeline
-        self.add(Row(Cause.EDGE, ""), float(length[(owner < 0) & ~late].sum()))
+        self.found.add(Row(Cause.EDGE, ""), float(length[(owner < 0) & ~late].sum()))
         mine = np.flatnonzero((owner >= 0) | late)
         if not len(mine) or not len(timeline.key):
             return
@@ -265,21 +278,20 @@ class _Summing:
         thread, key, state, late, long = group
         name = self.timeline.threads[thread].name if thread >= 0 else ""
         if late:
-            self.add(Row(Cause.WAKING, name), time * (1 - kept))
+            self.found.add(Row(Cause.WAKING, name), time * (1 - kept))
             return False
         if state == State.SPINNING:
-            self.add(Row(Cause.SPINNING, name), time)
+            self.found.add(Row(Cause.SPINNING, name), time)
             return False
         parts = self._parts(int(key), bool(long))
         if state != State.WAITING or self.kinds.waits[int(parts.keys[0])].cause.internal:
-            self.add(Row(Cause.WAKING, name), time)
+            self.found.add(Row(Cause.WAKING, name), time)
             return False
         pid = self.timeline.threads[thread].pid
         for number, chance in zip(parts.keys, parts.chances, strict=True):
             wait = self.kinds.waits[int(number)]
             idle = is_idle(wait, pid, self.servers)
-            row = Row(wait.cause, name, object=wait.object, idle=idle)
-            self.add(row, time * float(chance), wait.stack)
+            self.found.add(Row(wait.cause, name, idle=idle), time * float(chance), wait)
             if key < 0:
                 causes = self.found.guessed.setdefault(thread, Counter())
                 causes[wait.cause] += time * float(chance)  # type: ignore[assignment]
