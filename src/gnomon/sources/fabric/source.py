@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _OF_NODE = "node"  # the registers of a node, as the planner knows them
 _PIECE = 20_000  # symbols between looks at the clock
+_LAST_PIECE = 500  # symbols between looks at whether all has ended
 _AHEAD_NS = 20_000.0  # that a machine runs at a time
 _TRIAL = 20_000  # symbols, of trying events out
 
@@ -69,8 +70,11 @@ class LoadRun(Run):
         ns = run.fabric.symbol_ns
         until = 1 << 60 if until_ns is None else max(run.now + 1, -int(-until_ns // ns))
         deadline = float("inf") if seconds is None else monotonic() + seconds
+        end = -int(-(self._traffic.duration_ns or 0) // ns)
         while run.now < until:
-            goal = min(run.now + _PIECE, until)
+            goal = min(run.now + (_PIECE if run.now < end else _LAST_PIECE), until)
+            if run.now < end:
+                goal = min(goal, end)
             if self._feed is not None and not self._feed.ended:
                 while self._fed_ns < goal * ns and not self._feed.ended:
                     self._fed_ns += _AHEAD_NS
