@@ -111,12 +111,24 @@ private:
         const int32_t i = found->slice, w = before(i), thread = s_.thread[i];
         const bool waited = w >= 0 && state_of(w) == State::waiting;
         const Ender ender = waited ? static_cast<Ender>(s_.ender[w]) : Ender::unknown;
-        const bool lone = state_of(i) == State::running && static_cast<size_t>(i) + 1 < s_.count &&
-                          s_.thread[i + 1] == thread && state_of(i + 1) == State::waiting &&
-                          ender != Ender::outside && ender != Ender::inside && alone(i, gap.end);
-        const int64_t length = s_.end[i] - s_.begin[i];
-        return Ending{w, thread, lone && length < beat_run, lone && length < long_beat,
+        int64_t ran = 0;
+        const int32_t last = turn(i, ran);
+        const bool lone = last >= 0 && ender != Ender::outside && ender != Ender::inside &&
+                          alone(last, gap.end);
+        return Ending{w, thread, lone && ran < beat_run, lone && ran < long_beat,
                       ender == Ender::inside || (w >= 0 && state_of(w) == State::spinning)};
+    }
+
+    // The last slice before a thread waits again, and how long it ran until then: it may have been
+    // ready first, or have lost its CPU meanwhile. -1 where it does not wait again.
+    int32_t turn(int32_t i, int64_t& ran) const {
+        for (const int32_t thread = s_.thread[i]; static_cast<size_t>(i) + 1 < s_.count; ++i) {
+            if (state_of(i) == State::running) ran += s_.end[i] - s_.begin[i];
+            else if (state_of(i) != State::ready) return -1;
+            if (s_.thread[i + 1] != thread || s_.begin[i + 1] != s_.end[i]) return -1;
+            if (state_of(i + 1) == State::waiting) return ran ? i : -1;
+        }
+        return -1;
     }
 
     // Whether nobody else starts until shortly after the end of a slice.

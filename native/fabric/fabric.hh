@@ -72,7 +72,6 @@ class Fabric {
 
     Time now() const { return now_; }
     uint64_t hops() const { return hops_; }
-    size_t pool() const { return packets_.size(); }
     size_t live() const { return packets_.size() - spare_.size(); }
     // Transactions that wait for the adapter or for a place in an output queue.
     size_t waiting() const { return waiting_; }

@@ -71,7 +71,6 @@ def test_the_first_line_says_where_the_time_went(gnomon: Run, tmp_path: Path) ->
     assert "the plain run took" in done.err
     shown = gnomon("show", out, "--json").json["results"]
     assert shown["headline"] == lines[0]
-    assert shown["time"]["kind"] == "time" or shown["time"]["elapsed"] > 0.6e9
     asleep = sum(row["time"] for row in shown["time"]["account"] if row["cause"] == "sleep")
     assert 0.5e9 < asleep < 0.7e9
     assert sum(row["time"] for row in shown["time"]["account"]) == pytest.approx(

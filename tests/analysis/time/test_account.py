@@ -304,3 +304,41 @@ def test_waits_without_a_look_are_guessed_from_like_ones_within_an_interval() ->
         low, high = part.interval
         assert low <= truth * MS <= high
         assert high - low < 0.35 * result.elapsed
+
+
+def test_the_slow_stage_of_a_pipe_is_named() -> None:
+    run = Recorded()
+    run.begin(0, 100, "reader")
+    run.begin(1, 200, "packer", pid=200, maker=100)
+    run.add(0, Moment.PEER, 200, 200, run.text("pipe:[5]"), b=-1)
+    run.add(2, Moment.OUT, 100, 100)
+    run.seen(50, 100, records.READ, link="pipe:[5]")
+    run.add(2, Moment.IN, 200, 200)
+    run.ends(200, 800, pid=200)
+    run.runs(100, 800.1, 810)
+    result = made(run, 810)
+    found = next(f for f in result.findings if f.claim is Claim.SLOW_STAGE)
+    assert (found.who, found.others) == ("packer", ("reader",))
+    assert found.saves_at_most == pytest.approx(found.time - 11.9 * MS, abs=MS)
+
+
+def test_efficiencies_are_of_threads_that_compute() -> None:
+    run = Recorded(cpus=4)
+    run.begin(0, 100, "main")
+    run.add(1, Moment.OUT, 100, 100)
+    for tid, end in ((101, 200), (102, 400), (103, 0.3)):
+        run.begin(0.1, tid, "worker", maker=100)
+        run.runs(tid, 0.1, end)
+        run.seen(
+            max(end, 1) + 50, tid, records.FUTEX, operation=records.WAIT_ON_CONDITION, address=8
+        )
+        if end > 1:
+            run.runs(tid, 499, 499.5)
+    run.runs(100, 499.6, 500)
+    result = made(run, 500)
+    found = result.efficiency
+    assert found is not None
+    assert found.threads == 2
+    assert found.load_balance == pytest.approx(0.75, abs=0.01)
+    assert found.parallel == pytest.approx(found.load_balance * found.serial_waiting)
+    assert Claim.IMBALANCE in {f.claim for f in result.findings}

@@ -9,7 +9,7 @@ import pytest
 from tests.analysis.time import records
 from tests.analysis.time.records import MS, Recorded
 
-from gnomon.analysis.time import Cause, account_of
+from gnomon.analysis.time import Cause, Claim, account_of
 from gnomon.analysis.time.between import over_runs, share_interval
 from gnomon.analysis.time.result import Meanwhile, TimeResult
 from gnomon.errors import UsageError
@@ -96,3 +96,25 @@ def test_runs_are_accounted_for_together() -> None:
     assert over_runs(results[:1]) is results[0]
     with pytest.raises(UsageError, match="no runs"):
         over_runs([])
+
+
+def test_a_first_run_that_read_from_the_disk_is_a_doubt() -> None:
+    warm = account_of(ticked({100: [(0, 500)]}, 500).record(500), machine="x86_64")
+    warm = replace(warm, read=0)
+    cold = replace(warm, read=50 << 20, elapsed=1.5 * warm.elapsed)
+    found = over_runs([cold, warm, warm]).findings[0]
+    assert (found.claim, found.doubt, found.value) == (Claim.COLD, True, 50 << 20)
+    assert found.time == pytest.approx(0.5 * warm.elapsed)
+    assert not any(f.claim is Claim.COLD for f in over_runs([warm, warm, warm]).findings)
+
+
+def test_ticks_take_faults_for_page_ins() -> None:
+    spans = [(10 * n, 10 * n + 4) for n in range(100)]
+    run = ticked({100: spans}, 1000)
+    for start, end in spans:
+        run.add(end + 5, Moment.FAULT, 100, 100)
+        run.add(start + 9, Moment.FAULT, 100, 100)
+    result = made(run, 1000)
+    assert result.first is not None
+    assert result.first.cause is Cause.PAGE_IN
+    assert result.first.share == pytest.approx(0.6, abs=0.05)

@@ -125,22 +125,26 @@ def _owned(slices: list[Slice], gaps: list[tuple[int, int, bool]], start: int, s
             endings.append(None)
             continue
         n = at[0]
-        w, following = before.get(n), after.get(n)
+        w = before.get(n)
+        last, ran = n, 0
+        waits = False
+        while slices[last].state in (RUNNING, READY):
+            ran += (slices[last].state == RUNNING) * (slices[last].end - slices[last].begin)
+            following = after.get(last)
+            if following is None or slices[following].begin != slices[last].end:
+                break
+            if slices[following].state == WAITING:
+                waits = ran > 0
+                break
+            last = following
         timer = w is None or slices[w].state != WAITING or slices[w].ender in (UNKNOWN, TIMER)
         others = [
             m
             for t, m in starts
-            if b < t <= slices[n].end + 100_000 and slices[m].thread != slices[n].thread
+            if b < t <= slices[last].end + 100_000 and slices[m].thread != slices[n].thread
         ]
-        lone = (
-            slices[n].state == RUNNING
-            and following is not None
-            and slices[following].state == WAITING
-            and timer
-            and not others
-        )
-        length = slices[n].end - slices[n].begin
-        endings.append((n, lone and length < 200_000, lone and length < 2_000_000))
+        lone = waits and timer and not others
+        endings.append((n, lone and ran < 200_000, lone and ran < 2_000_000))
     found: Gaps = {}
     owners: dict[int, int] = {}
 

@@ -85,8 +85,10 @@ def account_of(
         system,
         cpus,
         account,
-        _parts(account, elapsed),
-        findings.findings_of(account, locks, efficiency, trust, elapsed, cpus, facts.command),
+        _parts(account, elapsed, _in_kernel(timeline, division, threads)),
+        findings.findings_of(
+            account, threads, locks, efficiency, trust, elapsed, cpus, facts.command
+        ),
         threads,
         processes,
         tables.ready_rows(timeline, division),
@@ -184,7 +186,7 @@ def _rows(
                 time / elapsed if elapsed else 0.0,
                 interval,
                 row.meanwhile,
-                row.object,
+                division.object(row),
                 row.idle,
                 places,
                 at_most=None if most is None else max(time, min(elapsed, most)),
@@ -227,10 +229,8 @@ def _spreads(
             sums = squares[cause, each.name]
             sums[0] += (down * ran) ** 2
             sums[1] += (up * ran) ** 2
-    for i in np.flatnonzero(division.owned):
-        top = kinds.top(int(timeline.key[i]))
-        cause = top.cause if top is not None else Cause.UNKNOWN
-        ends[cause, timeline.threads[timeline.thread[i]].name] += 1
+    for group, (number, _) in _owners(timeline, kinds, division).items():
+        ends[group] += number
     return {
         group: Spread(
             math.sqrt(squares[group][0]) + _DOWN * ends[group],
@@ -244,12 +244,25 @@ def _covered(
     timeline: Timeline, kinds: Kinds, division: Division
 ) -> dict[tuple[Cause, str], float]:
     """Return how long the waits last that own gaps, with what ran meanwhile."""
-    sums: dict[tuple[Cause, str], float] = defaultdict(float)
-    length = (timeline.end - timeline.begin).astype(float)
-    for i in np.flatnonzero(division.owned):
-        top = kinds.top(int(timeline.key[i]))
-        if top is not None:
-            sums[top.cause, timeline.threads[timeline.thread[i]].name] += float(length[i])
+    return {group: time for group, (_, time) in _owners(timeline, kinds, division).items()}
+
+
+def _owners(
+    timeline: Timeline, kinds: Kinds, division: Division
+) -> dict[tuple[Cause, str], tuple[int, float]]:
+    """Return how many waits own gaps, and how long they last."""
+    mine = np.flatnonzero(division.owned)
+    length = (timeline.end - timeline.begin)[mine].astype(float)
+    both = np.stack([timeline.thread[mine], timeline.key[mine]], axis=1)
+    rows, place = np.unique(both, axis=0, return_inverse=True)
+    sums: dict[tuple[Cause, str], tuple[int, float]] = {}
+    numbers = np.bincount(place.reshape(-1), minlength=len(rows))
+    times = np.bincount(place.reshape(-1), length, len(rows))
+    for (thread, key), number, time in zip(rows, numbers, times, strict=True):
+        top = kinds.top(int(key))
+        group = top.cause if top else Cause.UNKNOWN, timeline.threads[thread].name
+        before = sums.get(group, (0, 0.0))
+        sums[group] = before[0] + int(number), before[1] + float(time)
     return sums
 
 
@@ -288,8 +301,25 @@ def _tied(rows: tuple[AccountRow, ...]) -> tuple[AccountRow, ...]:
     )
 
 
-def _parts(account: tuple[AccountRow, ...], elapsed: float) -> tuple[CausePart, ...]:
-    """Return all rows of a cause together, the largest first."""
+def _in_kernel(timeline: Timeline, division: Division, threads: tuple[ThreadRow, ...]) -> float:
+    """Return which share of computing passed in the kernel."""
+    shares = {
+        (row.pid, row.tid): (row.system or 0.0) / (row.user + (row.system or 0.0))
+        for row in threads
+        if row.user + (row.system or 0.0) > 0
+    }
+    whole = float(division.computed.sum())
+    system = sum(
+        float(division.computed[each.number]) * shares.get((each.pid, each.tid), 0.0)
+        for each in timeline.threads
+    )
+    return system / whole if whole else 0.0
+
+
+def _parts(
+    account: tuple[AccountRow, ...], elapsed: float, in_kernel: float
+) -> tuple[CausePart, ...]:
+    """Return all rows of a cause together, the largest first; computing in two parts."""
     times: Counter[Cause] = Counter()
     idle: Counter[Cause] = Counter()
     squares: dict[Cause, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -299,6 +329,12 @@ def _parts(account: tuple[AccountRow, ...], elapsed: float) -> tuple[CausePart, 
         if row.interval is not None:
             squares[row.cause][0] += (row.time - row.interval.low) ** 2
             squares[row.cause][1] += (row.interval.high - row.time) ** 2
+    if in_kernel > 0 and times[Cause.COMPUTING]:
+        whole = float(times[Cause.COMPUTING])
+        below, above = squares[Cause.COMPUTING]
+        for cause, part in ((Cause.COMPUTING, 1 - in_kernel), (Cause.SYSTEM, in_kernel)):
+            times[cause] = whole * part  # type: ignore[assignment]
+            squares[cause] = [below * part**2, above * part**2]
     parts = [
         CausePart(
             cause,

@@ -8,12 +8,22 @@ from dataclasses import replace
 from statistics import fmean, stdev
 
 from gnomon.analysis.time.estimating import t_quantile
-from gnomon.analysis.time.result import AccountRow, Cause, CausePart, Meanwhile, TimeResult
+from gnomon.analysis.time.result import (
+    AccountRow,
+    Cause,
+    CausePart,
+    Claim,
+    Finding,
+    Meanwhile,
+    TimeResult,
+)
 from gnomon.errors import UsageError
 from gnomon.result import Interval
 
 LEAST = 0.005
 """Half of the least width: rows that hardly vary differ by clocks and rare outliers."""
+_MOST = 4  # findings
+_READ = 1 << 20  # bytes
 
 
 def share_interval(shares: Sequence[float], *, following: bool = False) -> tuple[float, float]:
@@ -51,6 +61,7 @@ def over_runs(results: Sequence[TimeResult]) -> TimeResult:
                 tied=None,
             )
         )
+    cold = _cold(results)
     account.sort(key=lambda row: (-row.time, row.cause.value, row.who, row.object))
     return replace(
         last,
@@ -61,8 +72,22 @@ def over_runs(results: Sequence[TimeResult]) -> TimeResult:
         else fmean(each.system or 0.0 for each in results),
         account=tuple(account),
         parts=_parts(results, elapsed),
+        findings=(*cold, *last.findings)[:_MOST],
         trust=replace(last.trust, runs=len(results)),
     )
+
+
+def _cold(results: Sequence[TimeResult]) -> tuple[Finding, ...]:
+    """Say so if the first run alone read its data from the disk, and was longer for it."""
+    first, later = results[0], results[1:]
+    reads = [each.read for each in later if each.read is not None]
+    if first.read is None or not reads or first.read < max(_READ, 2 * max(reads)):
+        return ()
+    longer = first.elapsed - fmean(each.elapsed for each in later)
+    if longer < 0.05 * first.elapsed:
+        return ()
+    value = float(first.read)
+    return (Finding(Claim.COLD, Cause.DISK, longer, None, None, value=value, doubt=True),)
 
 
 def _key(row: AccountRow) -> tuple[Cause, str, Meanwhile, str, bool]:

@@ -55,12 +55,30 @@ class Division:
     rows: dict[Row, float]
     stacks: dict[Row, Counter[int]]  # time by stack of the wait
     owned: NDArray[np.float64]  # ns of gaps that each slice owns
-    guessed: dict[int, Counter[Cause]]  # of each slice that owns gaps without a look
+    guessed: dict[int, Counter[Cause]]  # of gaps owned by waits without a look, by thread
     computed: NDArray[np.float64]  # elapsed ns that each thread computed for
     steps: Steps
     full: int
     others: float | None  # CPU time of other programs, as far as it is known
     culprits: dict[Culprit, float] = field(default_factory=dict)
+    objects: dict[Row, Counter[str]] = field(default_factory=dict)  # time by what was waited for
+
+    def add(self, row: Row, time: float, wait: Wait | None = None) -> None:
+        """Add time to a row, and to the place and the object of its wait."""
+        if time <= 0:
+            return
+        self.rows[row] = self.rows.get(row, 0.0) + time
+        if wait is not None:
+            self.stacks.setdefault(row, Counter())[wait.stack] += time  # type: ignore[assignment]
+            objects = self.objects.setdefault(row, Counter())
+            objects[wait.object] += time  # type: ignore[assignment]
+
+    def object(self, row: Row) -> str:
+        """Return what a row waited for, mostly."""
+        named = [name for name, _ in self.objects.get(row, Counter()).most_common() if name]
+        if row.object or not named:
+            return row.object
+        return named[0] if len(named) == 1 else f"{named[0]} and {len(named) - 1} more"
 
 
 def allowed(timeline: Timeline) -> float:
@@ -79,29 +97,18 @@ def divide(timeline: Timeline, kinds: Kinds, servers: set[int]) -> Division:
 def _kernel(timeline: Timeline, kinds: Kinds) -> tuple[Any, Any, Any, int]:
     pids = sorted({each.pid for each in timeline.threads})
     process = np.array([pids.index(each.pid) for each in timeline.threads], np.int32)
-    ender = np.zeros(len(timeline.key), np.uint8)
-    relation, target = np.zeros_like(ender), np.full(len(ender), -1, np.int32)
     waiting = timeline.state == State.WAITING
-    last = {(each.pid, each.tid): each.number for each in timeline.threads}
-    for key in np.unique(timeline.key[waiting]):
-        top = kinds.top(int(key))
-        mine = waiting & (timeline.key == key)
-        if top is None:
-            continue
-        sleeps = top.cause is Cause.SLEEP
-        ender[mine] = _TIMER if sleeps else _INSIDE if top.cause.internal else _OUTSIDE
-        relation[mine] = _RELATIONS.get(top.cause, 0)
-        if top.cause is Cause.JOIN and top.other:
-            owners = {timeline.threads[t].pid for t in np.unique(timeline.thread[mine])}
-            targets = [last[(pid, top.other)] for pid in owners if (pid, top.other) in last]
-            target[mine] = targets[0] if targets else -1
+    place = kinds.row(timeline.key)
+    ender = np.where(waiting, kinds.table(_ender)[place], _UNKNOWN)
+    relation = np.where(waiting, kinds.table(lambda wait: _RELATIONS.get(wait.cause, 0))[place], 0)
+    target = _joined(timeline, kinds, relation)
     pieces, gaps, steps, full = divide_time(
         timeline.thread,
         timeline.begin,
         timeline.end,
         timeline.state,
-        ender,
-        relation,
+        np.maximum(ender, 0).astype(np.uint8),
+        np.maximum(relation, 0).astype(np.uint8),
         target,
         process,
         len(pids),
@@ -118,6 +125,23 @@ def _kernel(timeline: Timeline, kinds: Kinds) -> tuple[Any, Any, Any, int]:
     )
 
 
+def _ender(wait: Wait) -> int:
+    if wait.cause is Cause.SLEEP:
+        return _TIMER
+    return _INSIDE if wait.cause.internal else _OUTSIDE
+
+
+def _joined(timeline: Timeline, kinds: Kinds, relation: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the thread that each join waits for."""
+    last = {(each.pid, each.tid): each.number for each in timeline.threads}
+    target = np.full(len(relation), -1, np.int32)
+    for i in np.flatnonzero(relation == _RELATIONS[Cause.JOIN]):
+        top = kinds.top(int(timeline.key[i]))
+        pid = timeline.threads[timeline.thread[i]].pid
+        target[i] = last.get((pid, top.other), -1) if top is not None else -1
+    return target
+
+
 def _columns(given: tuple[bytes, ...], *dtypes: str) -> tuple[NDArray[Any], ...]:
     return tuple(np.frombuffer(each, dtype) for each, dtype in zip(given, dtypes, strict=True))
 
@@ -131,11 +155,6 @@ class _Summing:
         self.found: Division = Division(
             {}, {}, np.zeros(count), {}, np.zeros(threads), steps, full, None, {}
         )
-
-    def add(self, row: Row, time: float, stack: int = -1) -> None:
-        if time > 0:
-            self.found.rows[row] = self.found.rows.get(row, 0.0) + time
-            self.found.stacks.setdefault(row, Counter())[stack] += time  # type: ignore[assignment]
 
     def run(self, pieces: tuple[NDArray[Any], ...], gaps: tuple[NDArray[Any], ...]) -> Division:
         place, meanwhile, amount, lost = pieces
@@ -154,8 +173,8 @@ class _Summing:
         for each in self.timeline.threads:
             mine = sums[each.number]
             for number, time in enumerate(mine[:_NOBODY]):
-                self.add(Row(Cause.COMPUTING, each.name, _MEANWHILE[number]), float(time))
-            self.add(Row(Cause.WAKING, each.name), float(mine[_NOBODY]))
+                self.found.add(Row(Cause.COMPUTING, each.name, _MEANWHILE[number]), float(time))
+            self.found.add(Row(Cause.WAKING, each.name), float(mine[_NOBODY]))
             self.found.computed[each.number] = float(mine[:_NOBODY].sum())
         self._gaps(owner, length, late, kept)
         self._culprits(float(free.sum() + kept * length[late].sum()), float(spun.sum()))
@@ -163,13 +182,20 @@ class _Summing:
 
     def _inside(self, owner: NDArray[Any], length: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether gaps belong to a wait that a thread of the program ends: it ran before."""
-        inside = np.zeros(len(owner), bool)
-        for g in np.flatnonzero(owner >= 0):
-            i = owner[g]
-            if self.timeline.state[i] == State.WAITING:
-                parts = self._parts(int(self.timeline.key[i]), length[g] > LONG)
-                inside[g] = self.kinds.waits[int(parts.keys[0])].cause.internal
-        return inside
+        if not len(self.timeline.key):
+            return np.zeros(len(owner), bool)
+        keys = range(-1 - len(self.kinds.guesses), len(self.kinds.waits))
+        inside = np.array(
+            [
+                [self.kinds.waits[int(self._parts(k, long).keys[0])].cause.internal for k in keys]
+                for long in (False, True)
+            ],
+            bool,
+        )
+        place = self.kinds.row(self.timeline.key[owner])
+        waits = (owner >= 0) & (self.timeline.state[owner] == State.WAITING)
+        found: NDArray[np.bool_] = waits & inside[(length > LONG).astype(int), place]
+        return found
 
     def _parts(self, key: int, long: bool) -> Guess:
         """Return causes with chances; a thread of the program would have come sooner."""
@@ -213,43 +239,63 @@ class _Summing:
             (Culprit.OWN, spun),
         ):
             name = "own spinning" if culprit is Culprit.OWN else culprit.value
-            self.add(Row(Cause.NO_CPU, "", object=name), time)
+            self.found.add(Row(Cause.NO_CPU, "", object=name), time)
             if time > 0:
                 self.found.culprits[culprit] = time
 
     def _gaps(
         self, owner: NDArray[Any], length: NDArray[Any], late: NDArray[np.bool_], kept: float
     ) -> None:
-        timeline, kinds = self.timeline, self.kinds
-        self.add(Row(Cause.EDGE, ""), float(length[(owner < 0) & ~late].sum()))
-        for g in np.flatnonzero((owner >= 0) | late):
-            time = float(length[g])
-            i = int(owner[g])
-            name = timeline.threads[timeline.thread[i]].name if i >= 0 else ""
-            if late[g]:
-                self.add(Row(Cause.WAKING, name), time * (1 - kept))
-                continue
-            state = timeline.state[i]
-            if state == State.SPINNING:
-                self.add(Row(Cause.SPINNING, name), time)
-                continue
-            key = int(timeline.key[i])
-            parts = self._parts(key, time > LONG)
-            first = kinds.waits[int(parts.keys[0])]
-            if state != State.WAITING or first.cause.internal:
-                self.add(Row(Cause.WAKING, name), time)
-                continue
-            self.found.owned[i] += time
-            pid = timeline.threads[timeline.thread[i]].pid
-            for number, chance in zip(parts.keys, parts.chances, strict=True):
-                wait = kinds.waits[int(number)]
-                row = Row(
-                    wait.cause, name, object=wait.object, idle=is_idle(wait, pid, self.servers)
-                )
-                self.add(row, time * float(chance), wait.stack)
-                if key < 0:
-                    causes = self.found.guessed.setdefault(i, Counter())
-                    causes[wait.cause] += time * float(chance)  # type: ignore[assignment]
+        timeline = self.timeline
+        self.found.add(Row(Cause.EDGE, ""), float(length[(owner < 0) & ~late].sum()))
+        mine = np.flatnonzero((owner >= 0) | late)
+        if not len(mine) or not len(timeline.key):
+            return
+        i = owner[mine]
+        groups = np.stack(
+            [
+                np.where(i >= 0, timeline.thread[i], -1),
+                timeline.key[i],
+                timeline.state[i],
+                late[mine],
+                length[mine] > LONG,
+            ],
+            axis=1,
+        ).astype(np.int64)
+        rows, place = np.unique(groups, axis=0, return_inverse=True)
+        place = place.reshape(-1)
+        times = np.bincount(place, length[mine], len(rows))
+        owns = np.array(
+            [
+                self._group(tuple(map(int, row)), float(time), kept)
+                for row, time in zip(rows, times, strict=True)
+            ]
+        )
+        np.add.at(self.found.owned, i[owns[place]], length[mine][owns[place]])
+
+    def _group(self, group: tuple[int, ...], time: float, kept: float) -> bool:
+        """Add gaps of one thread and kind; return whether the waits own them."""
+        thread, key, state, late, long = group
+        name = self.timeline.threads[thread].name if thread >= 0 else ""
+        if late:
+            self.found.add(Row(Cause.WAKING, name), time * (1 - kept))
+            return False
+        if state == State.SPINNING:
+            self.found.add(Row(Cause.SPINNING, name), time)
+            return False
+        parts = self._parts(int(key), bool(long))
+        if state != State.WAITING or self.kinds.waits[int(parts.keys[0])].cause.internal:
+            self.found.add(Row(Cause.WAKING, name), time)
+            return False
+        pid = self.timeline.threads[thread].pid
+        for number, chance in zip(parts.keys, parts.chances, strict=True):
+            wait = self.kinds.waits[int(number)]
+            idle = is_idle(wait, pid, self.servers)
+            self.found.add(Row(wait.cause, name, idle=idle), time * float(chance), wait)
+            if key < 0:
+                causes = self.found.guessed.setdefault(thread, Counter())
+                causes[wait.cause] += time * float(chance)  # type: ignore[assignment]
+        return True
 
 
 def is_idle(wait: Wait, pid: int, servers: set[int]) -> bool:

@@ -8,7 +8,7 @@ give the variance. docs/explanation/time-account.md has the reasons and what was
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -81,9 +81,8 @@ def estimate(timeline: Timeline, kinds: Kinds, division: Division) -> Estimates:
         blank = waits[(timeline.key[waits] <= -2) & (division.owned[waits] > 0)]
         seen = waits[(timeline.look[waits] >= 0) & (length[waits] < 1.5 * kinds.tick)]
         if len(blank) and len(seen):
-            _Waits(kinds, division, length, waits, blank, seen, timeline.key).into(
-                found, each.number
-            )
+            of = _Waits(kinds, division, length, waits, blank, seen, timeline.key, each.number)
+            of.into(found, each.number)
     return found
 
 
@@ -99,6 +98,7 @@ class _Waits:
         blank: NDArray[np.int64],
         seen: NDArray[np.int64],
         key: NDArray[np.int32],
+        number: int,
     ) -> None:
         self.tick = kinds.tick
         self.gap, self.blank_gap = division.owned[seen], division.owned[blank]
@@ -107,7 +107,7 @@ class _Waits:
         self.names = sorted(set(self.causes), key=lambda cause: cause.value)
         self.cause = np.array([self.names.index(cause) for cause in self.causes])
         self.outside = np.array([not cause.internal for cause in self.names])
-        self.old: list[Counter[Cause]] = [division.guessed.get(int(i), Counter()) for i in blank]
+        self.old = division.guessed.get(number, Counter[Cause]())
         short = length[waits][length[waits] < 1.5 * self.tick]
         self._chances(short)
 
@@ -182,10 +182,7 @@ class _Waits:
             sums = np.maximum(0, sums) * max(0.0, positive + negative) / max(positive, 1e-12)
         if sums.sum() > 0:
             sums = sums * total / sums.sum()
-        before: dict[Cause, float] = defaultdict(float)
-        for causes in self.old:
-            for cause, time in causes.items():
-                before[cause] += time
+        before = self.old
         for k, cause in enumerate(self.names):
             freedom = variance[k] ** 2 / fourth[k] if fourth[k] and variance[k] > least else 10.0
             spread = max(float(variance[k]), least) / total**2

@@ -12,6 +12,7 @@ from gnomon.analysis.time.result import (
     Finding,
     LockRow,
     Meanwhile,
+    ThreadRow,
     Trust,
 )
 
@@ -20,6 +21,8 @@ _MOST = 4
 _STOLEN = 0.02
 _EFFICIENT = 0.8
 _WELL = 0.01
+_STAGE = 0.5  # of its row that one thread computes, and that another waits for it
+_STREAMS = (Cause.OWN_PIPE, Cause.OWN_SOCKET)
 _CLAIMS = {
     Meanwhile.LOCK: Claim.LOCK,
     Meanwhile.GIL: Claim.LOCK,
@@ -46,6 +49,7 @@ _LOOKED_AT = (
 
 def findings_of(
     account: tuple[AccountRow, ...],
+    threads: tuple[ThreadRow, ...],
     locks: tuple[LockRow, ...],
     efficiency: Efficiency | None,
     trust: Trust,
@@ -62,6 +66,7 @@ def findings_of(
         found = _of_row(row, locks, cpus, command)
         if found is not None and _loud(found, elapsed):
             rest.append(found)
+    rest += filter(lambda each: _loud(each, elapsed), _stages(account, threads))
     balance = _balance(efficiency, elapsed)
     if balance is not None and not any(each.claim is Claim.IMBALANCE for each in rest):
         rest.append(balance)
@@ -159,6 +164,36 @@ _LOCKS = (Meanwhile.LOCK, Meanwhile.GIL)
 
 def _first(locks: tuple[LockRow, ...], cause: Cause) -> LockRow | None:
     return next((lock for lock in locks if lock.cause is cause), None)
+
+
+def _stages(account: tuple[AccountRow, ...], threads: tuple[ThreadRow, ...]) -> Iterator[Finding]:
+    """Find the stage of a pipe that computes while another process waits for its end."""
+    computing = [row for row in account if row.cause is Cause.COMPUTING and not row.meanwhile]
+    if not computing:
+        return
+    row = computing[0]
+    stage = next((each for each in threads if each.name == row.who), None)
+    if stage is None or stage.running < _STAGE * row.time:
+        return
+    waiters = {
+        each.name
+        for each in threads
+        if each.pid != stage.pid
+        and sum(w.time for w in each.waits if w.cause in _STREAMS) >= _STAGE * row.time
+    }
+    if waiters:
+        following = max((each.time for each in computing if each.who != row.who), default=0.0)
+        yield Finding(
+            Claim.SLOW_STAGE,
+            row.cause,
+            row.time,
+            row.interval,
+            row.time - following,
+            row.who,
+            "",
+            row.places[0].place if row.places else None,
+            others=tuple(sorted(waiters)),
+        )
 
 
 def _balance(efficiency: Efficiency | None, elapsed: float) -> Finding | None:

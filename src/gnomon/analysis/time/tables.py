@@ -47,8 +47,8 @@ def thread_rows(timeline: Timeline, kinds: Kinds, stacks: Stacks) -> tuple[Threa
         mine = slice(edges[each.number], edges[each.number + 1])
         state = timeline.state[mine]
         sums = np.bincount(state, length[mine], len(State))
-        user, system = _user(each, float(sums[State.RUNNING] + sums[State.SPINNING]))
         spinning = float(sums[State.SPINNING])
+        user, system = _user(each, float(sums[State.RUNNING]), spinning)
         waits = _waits(timeline, kinds, stacks, mine, length)
         rows.append(
             ThreadRow(
@@ -57,7 +57,7 @@ def thread_rows(timeline: Timeline, kinds: Kinds, stacks: Stacks) -> tuple[Threa
                 each.name,
                 each.born - timeline.start,
                 float(length[mine].sum()),
-                max(0.0, user - spinning),
+                user,
                 system,
                 spinning,
                 float(sums[State.READY] + sums[State.HELD]),
@@ -70,15 +70,15 @@ def thread_rows(timeline: Timeline, kinds: Kinds, stacks: Stacks) -> tuple[Threa
     return _counting(_pooled(rows))
 
 
-def _user(thread: Thread, ran: float) -> tuple[float, float | None]:
-    """Return time in user code and in the kernel, by samples of user code."""
+def _user(thread: Thread, computed: float, spun: float) -> tuple[float, float | None]:
+    """Return time that computed in user code and in the kernel, by samples of user code."""
     samples = thread.samples
     if len(samples) == 0:
-        return ran, None
+        return computed, None
     user = float(samples["b"][samples["flags"] & SampleFlag.KERNEL == 0].sum())
     clocks = 2 if (samples["flags"] & SampleFlag.SECOND_CLOCK).any() else 1
-    user = min(ran, user / clocks)
-    return user, ran - user
+    user = min(computed, max(0.0, user / clocks - spun))
+    return user, computed - user
 
 
 def _waits(
@@ -200,9 +200,12 @@ def lock_rows(
     totals: dict[tuple[int, str], list[float]] = {}
     meaning: dict[tuple[int, str], Cause] = {}
     where: dict[tuple[int, str], Counter[int]] = defaultdict(Counter)
-    for key in np.unique(timeline.key[waiting]):
+    if not len(waiting):
+        return ()
+    order = waiting[np.argsort(timeline.key[waiting], kind="stable")]
+    keys, edges = np.unique(timeline.key[order], return_index=True)
+    for key, mine in zip(keys, np.split(order, edges[1:]), strict=True):
         parts = kinds.parts(int(key))
-        mine = waiting[timeline.key[waiting] == key]
         for number, chance in zip(parts.keys, parts.chances, strict=True):
             wait = kinds.waits[int(number)]
             if wait.cause not in (Cause.LOCK, Cause.GIL):

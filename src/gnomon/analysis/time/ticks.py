@@ -124,13 +124,17 @@ class Ticks:
         known[1:] = slices[:-1] > 0  # it ran: the wait before is over
         known[0] = True
         seen: Counter[Wait] = Counter()
+        faults = np.bincount(self.at(thread.faults), minlength=self.count)
+        paged = (faults > 0) & (2 * faults >= slices)  # mostly page-ins
+        value[paged], known[paged] = self.kinds.number(Wait(Cause.PAGE_IN)), True
+        seen[Wait(Cause.PAGE_IN)] += int(paged.sum())
         for look in thread.looks:
             wait = self.causes.of(int(look["what"]), thread.pid)
             k = int(self.at(np.array([look["time"]]))[0])
             value[k], known[k] = self.kinds.number(wait), True
             seen[wait] += 1
         place = np.maximum.accumulate(np.where(known, np.arange(self.count), 0))
-        return value[place], seen.most_common(1)[0][0] if seen else None
+        return value[place], seen.most_common(1)[0][0] if seen.total() else None
 
     def wait(self, course: _Course, k: int) -> Wait | None:
         """Return what a thread waits for in an interval."""
@@ -176,12 +180,6 @@ class _Dividing:
         self.owner: tuple[_Course, Wait | None] | None = None
         self.gaps: list[tuple[int, float, tuple[_Course, Wait | None] | None]] = []
 
-    def add(self, row: Row, time: float, stack: int = -1) -> None:
-        if time > 0:
-            self.found.rows[row] = self.found.rows.get(row, 0.0) + time
-            stacks = self.found.stacks.setdefault(row, Counter())
-            stacks[stack] += time  # type: ignore[assignment]
-
     def run(self) -> Division:
         for k in range(self.ticks.count - 1, -1, -1):
             self._interval(k)
@@ -195,7 +193,7 @@ class _Dividing:
             unseen = 0.0
         cut = min(1.0, unseen / total) if total else 0.0
         for k, gap, owner in self.gaps:
-            self.add(Row(Cause.COMPUTING, "threads too short to be seen"), gap * cut)
+            self.found.add(Row(Cause.COMPUTING, "threads too short to be seen"), gap * cut)
             self._gap(k, gap * (1 - cut), owner)
         lost = sum(t for row, t in self.found.rows.items() if row.cause is Cause.NO_CPU)
         if lost:
@@ -223,9 +221,9 @@ class _Dividing:
         for course in live:
             if course.ran[k] > 0:
                 time = width * busy * float(course.ran[k]) / ran
-                self.add(Row(Cause.COMPUTING, course.thread.name, meanwhile), time)
+                self.found.add(Row(Cause.COMPUTING, course.thread.name, meanwhile), time)
                 self.found.computed[course.thread.number] += time
-        self.add(Row(Cause.NO_CPU, "", object=Culprit.OTHERS.value), width * lost)
+        self.found.add(Row(Cause.NO_CPU, "", object=Culprit.OTHERS.value), width * lost)
         steps = self.found.steps
         steps.running[k], steps.ready[k] = round(ran), round(delay)
         steps.spinning[k] = round(sum(float(c.spun[k]) for c in live))
@@ -281,7 +279,7 @@ class _Dividing:
         if gap <= 0:
             return
         if owner is None:
-            self.add(Row(Cause.UNKNOWN, ""), gap)
+            self.found.add(Row(Cause.UNKNOWN, ""), gap)
             return
         course, usual = owner
         near: Counter[Wait] = Counter()
@@ -302,8 +300,8 @@ class _Dividing:
             near[usual or Wait(Cause.UNKNOWN)] = 1
         for wait, number in near.items():
             idle = is_idle(wait, course.thread.pid, self.ticks.servers)
-            row = Row(wait.cause, course.thread.name, object=wait.object, idle=idle)
-            self.add(row, gap * number / near.total(), wait.stack)
+            row = Row(wait.cause, course.thread.name, idle=idle)
+            self.found.add(row, gap * number / near.total(), wait)
 
 
 def _together(sleeper: _Course, reader: _Course) -> bool:

@@ -6,6 +6,7 @@ distribution d of `Kinds.guesses`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,6 +54,16 @@ class Kinds:
         if key == -1:
             return Guess(np.array([self.number(Wait(Cause.UNKNOWN))], np.int32), np.ones(1))
         return self.guesses[-2 - key]
+
+    def table(self, value: Callable[[Wait], int]) -> NDArray[np.int64]:
+        """Return a number for the likeliest wait of each key; see `row`."""
+        keys = range(-1 - len(self.guesses), len(self.waits))
+        tops = (self.top(key) for key in keys)
+        return np.array([-1 if top is None else value(top) for top in tops], np.int64)
+
+    def row(self, keys: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return where keys stand in a table."""
+        return keys.astype(np.int64) + 1 + len(self.guesses)
 
     def top(self, key: int) -> Wait | None:
         """Return the likeliest; None where nobody knows."""
