@@ -84,7 +84,8 @@ def _waits(result: TimeResult) -> Iterator[str]:
 
 
 def _details(row: AccountRow) -> str:
-    found = [row.object] if row.object else []
+    # Of a file its name will do here: the account has the whole path.
+    found = [row.object.rpartition("/")[2]] if row.object else []
     if row.idle:
         found.append("idle")
     if row.places:
