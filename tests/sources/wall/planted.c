@@ -72,7 +72,7 @@ static void many(int count) {
     pthread_attr_setstacksize(&small, 65536);
     pthread_t *threads = calloc(count, sizeof *threads);
     for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], &small, sleep_and_run, (void *)1500L)) exit(3);
+        if (pthread_create(&threads[i], &small, sleep_and_run, (void *)250L)) exit(3);
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
 }
 
