@@ -59,7 +59,7 @@ def _times(result: Advice) -> b.Table:
         b.Column("program", itemgetter(0), flex=True),
         b.Column("time", itemgetter(1), "ns", common=True),
         b.Column("saved", lambda row: 1 - row[1] / before if row[1] != before else None, "%"),
-        b.Column("lines from another node", itemgetter(2), "%", drop=1),
+        b.Column("from another node", itemgetter(2), "%", drop=1),
         name="times",
     )
 
