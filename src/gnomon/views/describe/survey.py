@@ -23,6 +23,7 @@ _FEW = 6  # events on a screen, where wall time comes first
 _COMPUTES = 0.5  # share of time on a CPU, from which events are worth a claim
 _LEAST = 0.05
 _MOST = 4  # findings
+_WORTH_NAMING = 0.01
 _SHARES = (
     "Estimated share of the program's time, from typical costs per event: a ranking, not a "
     "measurement."
@@ -73,7 +74,10 @@ def _claims(result: SurveyResult) -> Iterator[b.Block]:
         share = units.number(costly[0].share, "%")
         where = "of the simulated run" if result.provenance.simulated else "of the time"
         where = where if result.time is None else "of the CPU time"
-        yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by typical costs.")
+        text = f"{costly[0].event} accounts for about {share} {where}, by typical costs."
+        if (costly[0].share or 0) < _WORTH_NAMING:
+            text = f"No event accounts for 1 % {where}, by typical costs."
+        yield b.Finding(text)
 
 
 def _left_out(result: SurveyResult) -> Iterator[b.Block]:
