@@ -74,7 +74,9 @@ def _bars(result: Advice) -> b.Chart:
     tried = [(word, each) for word, group in groups for each in group]
     for number, (word, each) in enumerate(tried, 1):  # names of objects may be alike
         bars.append((word, f"{number}. {each.action}: {each.thing.title}", each.time_ns))
-    by_word = {word: [row for row in bars if row[0] == word] for word, _, _ in bars}
+    by_word: dict[str, list[tuple[str, str, float]]] = {}
+    for bar in bars:
+        by_word.setdefault(bar[0], []).append(bar)
     return b.Chart.of(
         "The simulated time of the program with each change by itself, and with all proposals.",
         b.Axis("simulated time", "ns", zero=True),

@@ -19,7 +19,15 @@ def describe(result: RecordingResult) -> Iterator[b.Block]:
     incomplete = () if result.complete else ("incomplete: interrupted, or still being written",)
     yield headline(result.provenance, result.duration, len(result.runs), *incomplete)
     yield b.Facts(tuple(_facts(result)))
-    yield from totals(result.totals, result.duration, result.events, per_scope=result.per_scope)
+    yield from totals(
+        result.totals,
+        result.duration,
+        result.events,
+        result.durations,
+        per_scope=result.per_scope,
+    )
+    if result.provenance.plan and not result.provenance.interval:
+        return  # a slice is a run of its own there
     if result.course.series:
         yield b.Section("Over time")
         yield _series(result)
