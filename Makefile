@@ -9,7 +9,7 @@ NATIVE := CMakeLists.txt $(wildcard native/*.* native/*/*)
 PARALLEL := -n auto --maxprocesses 4
 # Debian packages that the slow lanes of the tests use.
 BENCH_PACKAGES := libpapi-dev likwid
-PACKAGES := valgrind linux-perf libpfm4 libdw1 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium groff man-db zsh fish
+PACKAGES := valgrind linux-perf libpfm4 libdw1 qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu chromium groff man-db zsh fish tcpdump redis-server redis-tools tshark
 
 .PHONY: demo test test-fast lint docs bench fuzz-frames wheel packages clean
 

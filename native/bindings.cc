@@ -25,6 +25,7 @@ NB_MODULE(_native, m) {
     bind_fabric(m);
     bind_frames(m);
     bind_account(m);
+    bind_sweep(m);
     bind_regions(m);
     bind_machine_programs(m);
     bind_trace(m);

@@ -21,6 +21,7 @@ void bind_perf(nanobind::module_& m);
 void bind_program(nanobind::module_& m);
 void bind_regions(nanobind::module_& m);
 void bind_segments(nanobind::module_& m);
+void bind_sweep(nanobind::module_& m);
 void bind_stress(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
 void bind_traces(nanobind::module_& m);

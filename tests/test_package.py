@@ -50,6 +50,7 @@ def test_the_public_names_are_these() -> None:
         "sim",
         "source",
         "survey",
+        "trace",
     ]
 
 

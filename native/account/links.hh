@@ -9,6 +9,7 @@
 
 #include "account/log.hh"
 #include "account/people.hh"
+#include "account/sockets.hh"
 
 namespace gnomon::account {
 
@@ -19,26 +20,19 @@ std::string descriptor(int pid, int fd);
 // Descriptors that an epoll instance watches.
 std::vector<int> epoll_targets(int pid, int fd);
 
-// The two ends of a connection over TCP, each as "ADDRESS:PORT", by the inode of the socket.
-struct Connection {
-    std::string local, remote;
-};
-// /proc/net/tcp or tcp6; addresses of IPv4 are written the same way in both.
-void parse_tcp(std::string_view text, std::unordered_map<uint64_t, Connection>& connections);
-
 class Peers {
   public:
     Peers(People& people, Log& log) : people_(people), log_(log) {}
 
     // Records who holds the other end of a link that has not been seen before.
-    void look_up(int pid, const std::string& link, int64_t now);
+    void look_up(int pid, int fd, const std::string& link, int64_t now);
 
   private:
     void look_at_descriptors(int64_t now);
     void look_up_pipe(const std::string& link, int64_t now);
-    void look_up_socket(int pid, const std::string& link, int64_t now);
+    void look_up_socket(int pid, int fd, const std::string& link, int64_t now);
+    OtherEnd in_table(int pid, uint64_t inode, int64_t now);
     void read_tcp(int pid, int64_t now);
-    uint64_t unix_peer(uint64_t inode, std::string& path);
     void record(const std::string& link, int pid, uint64_t inode, const std::string& address,
                 int64_t now);
 

@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "account/async_io.hh"
 #include "perf/event.hh"
@@ -171,9 +172,13 @@ void Looker::describe_futex(const Thread& thread, const Call& call, Wait& wait, 
     }
 }
 
+// One that has just begun may be known to the kernel alone.
 bool Looker::live(const Thread& of, uint32_t tid) {
+    if (tid == 0 || static_cast<int>(tid) == of.tid) return false;
     const Thread* found = people_.find(static_cast<int>(tid));
-    return tid && found && found->pid == of.pid && found->tid != of.tid;
+    if (found) return found->pid == of.pid;
+    const std::string folder = "/proc/" + std::to_string(of.pid) + "/task/" + std::to_string(tid);
+    return access(folder.c_str(), F_OK) == 0;
 }
 
 void Looker::describe_poll(const Thread& thread, const Call& call, Wait& wait) {
@@ -222,7 +227,7 @@ void Looker::name_links(const Thread& thread, const std::vector<int>& descriptor
         const std::string link = descriptor(thread.pid, fd);
         if (!text.empty()) text += ' ';
         text += escaped(link);
-        peers_.look_up(thread.pid, link, time);
+        peers_.look_up(thread.pid, fd, link, time);
     }
     if (!text.empty()) wait.links = log_.texts().number(text);
 }

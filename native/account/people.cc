@@ -29,6 +29,7 @@ Thread& People::thread(int pid, int tid) {
         thread = {};
         thread.pid = pid;
         thread.tid = tid;
+        thread.unrecorded = process(pid).unrecorded;
     }
     return thread;
 }
@@ -50,6 +51,7 @@ void People::fork(int pid, int parent, int64_t time) {
         made.maps_known = from->maps_known;
         made.pending = from->pending;
         made.maybe_python = from->maybe_python;
+        made.unrecorded = from->unrecorded;
         if (from->space) {
             made.space = std::make_unique<frames::Space>(library_, pid);
             made.space->take(*from->space);
@@ -66,7 +68,7 @@ void People::exec(int pid) {
     changed.maybe_python = changed.refused = false;
     changed.maps_known = true;  // records follow
     changed.peak = -1;
-    changed.next_reading = changed.next_python = 0;
+    changed.next_python = 0;
 }
 
 void People::map(int pid, frames::MapRequest request) {

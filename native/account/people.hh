@@ -18,6 +18,8 @@ struct Thread {
     int pid = 0, tid = 0;
     State state = State::unknown;
     bool looked = false;    // at this wait
+    bool unrecorded = false;  // no records of the kernel tell of it: see Process
+    bool missed = false;    // there was no time for a look at it
     bool ran = true;        // since its schedule was read
     bool of_late = false;   // ran in the time between the last two ticks
     bool worker = false;    // of the kernel, as those of io_uring
@@ -29,11 +31,14 @@ struct Thread {
 struct Process {
     int pid = 0, parent = 0;
     int64_t born = 0, next_reading = 0, next_python = 0;
+    bool ended = false;
     bool refused = false;        // its calls and its memory are not ours to see
     bool maps_known = false;     // by records or by reading
     std::unique_ptr<frames::Space> space;
     std::vector<frames::MapRequest> pending;  // records that the space has not taken yet
     std::unique_ptr<frames::PythonReader> python;
+    bool unrecorded = false;     // the kernel ended our events, as of programs that are setuid
+    int64_t executed = 0;        // when it last replaced its program
     bool maybe_python = false;
     bool names_program = false;  // by the first file that it maps
     std::string comm, exe;

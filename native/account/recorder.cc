@@ -30,9 +30,17 @@ bool has_gone(int pid) {
     return read_whole("/proc/" + std::to_string(pid) + "/cmdline").empty();
 }
 
-constexpr double burst = 10e6;            // ns of looks that may be saved up
+// Whether its wait, if it is in one, has not been looked at.
+bool is_due(const Thread& thread) {
+    return !thread.looked && (thread.state == State::waiting || thread.state == State::unknown);
+}
+
+constexpr double burst = 5e6;             // ns of looks that may be saved up
 constexpr int64_t longest_charge = 500'000;  // ns: longer ones were waited for, not worked
+constexpr size_t many = 256;              // threads
 constexpr int64_t rate_window = 200'000'000, buried_after = 1'000'000'000;
+// So many times too often is noticed in so small a part of the window: the rings fill up.
+constexpr int64_t haste = 4;
 // Without records of switches, so many threads are read at each tick beside those that run.
 constexpr size_t read_always = 128, read_in_turn = 32;
 constexpr double filling = 0.25;          // of a ring, from which it is not left alone until the tick
@@ -170,6 +178,7 @@ void Recorder::loop() {
 void Recorder::finish() {
     ended_ = now_ns();
     drain();
+    settle_exits();
     take_timer_samples();
     for (auto& [tid, thread] : people_.threads()) read_schedule(thread, ended_, true);
     for (auto& [pid, process] : people_.processes()) {
@@ -178,9 +187,10 @@ void Recorder::finish() {
         if (pid != options_.root && options_.root > 0 && !has_gone(pid)) ++left_behind_;
     }
     resources_.read_system(ended_, true);
-    if (!rings_ && !stopping_)  // no record tells of their end
-        for (const auto& [tid, thread] : people_.threads())
-            if (thread.pid == options_.root || has_gone(thread.pid))
+    if (!stopping_)
+        for (const auto& [tid, thread] : people_.threads())  // no record tells of their end
+            if ((!rings_ || thread.unrecorded) &&
+                (thread.pid == options_.root || has_gone(thread.pid)))
                 log_.add(Moment{ended_, Kind::exit, 0, 0, thread.pid, tid, -1, 0, 0});
     if (options_.root > 0 && !stopping_)
         log_.add(Moment{ended_, Kind::end, 0, 0, options_.root, options_.root, -1, -1, 0});
@@ -203,8 +213,10 @@ void Recorder::tick() {
     bury(now);
 }
 
+// Many threads cost more beside their looks: records of their switches, and choosing among them.
 void Recorder::refill(int64_t now) {
-    credit_ = std::min(burst, credit_ + options_.looking * static_cast<double>(now - refilled_));
+    const double share = people_.threads().size() > many ? options_.looking / 2 : options_.looking;
+    credit_ = std::min(burst, credit_ + share * static_cast<double>(now - refilled_));
     refilled_ = now;
 }
 
@@ -213,24 +225,22 @@ bool Recorder::spend(int64_t since) {
     return credit_ > 0;
 }
 
-std::vector<Thread*> Recorder::in_random_order() {
-    std::vector<Thread*> all;
-    all.reserve(people_.threads().size());
-    for (auto& [tid, thread] : people_.threads()) all.push_back(&thread);
+template <typename Wanted>
+std::vector<Thread*> Recorder::in_random_order(Wanted wanted) {
+    std::vector<Thread*> chosen;
+    for (auto& [tid, thread] : people_.threads())
+        if (wanted(thread)) chosen.push_back(&thread);
     // Where not all have their turn, none is preferred.
-    for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
-    return all;
+    for (size_t i = chosen.size(); i > 1; --i) std::swap(chosen[i - 1], chosen[random() % i]);
+    return chosen;
 }
 
 // Threads that ran of late come first, before the rings are read: or waits that are short are over.
 void Recorder::tick_with_switches(int64_t now) {
     std::vector<std::pair<int, int64_t>> looked;
-    for (Thread* thread : in_random_order()) {
-        if (!thread->of_late) continue;
-        if (credit_ <= 0) {
-            ++skipped_;
-            continue;
-        }
+    const auto late = [](const Thread& each) { return each.of_late && !each.unrecorded; };
+    for (Thread* thread : in_random_order(late)) {
+        if (credit_ <= 0) break;  // below is another chance
         const int64_t since = now_ns();
         Schedule schedule;
         const bool same = thread->looked && people_.schedule(*thread, schedule) == 0 &&
@@ -243,15 +253,16 @@ void Recorder::tick_with_switches(int64_t now) {
         if (Thread* thread = people_.find(tid))
             if (thread->last <= time && thread->state == State::waiting) thread->looked = true;
     std::vector<int> gone;
-    for (Thread* thread : in_random_order()) {
-        const bool before = thread->of_late;
+    const auto due = [](const Thread& each) {
+        return !each.unrecorded && (each.ran || each.of_late || is_due(each));
+    };
+    for (Thread* thread : in_random_order(due)) {
+        const bool wanted = !thread->of_late && is_due(*thread);
         thread->of_late = thread->ran;
-        const bool unknown = thread->state == State::waiting || thread->state == State::unknown;
-        const bool wanted = !before && unknown && !thread->looked;
         if (!thread->ran && !wanted) continue;
         if (credit_ <= 0) {
             thread->of_late = false;
-            skipped_ += wanted;
+            thread->missed |= wanted;
             continue;
         }
         const int64_t since = now_ns();
@@ -264,54 +275,75 @@ void Recorder::tick_with_switches(int64_t now) {
         }
         spend(since);
     }
-    for (const int tid : gone) people_.forget(tid);
+    end_threads(gone, false);
+    settle_exits();
+    if (unrecorded_) {
+        gone.clear();
+        scanner_.scan(now, true);
+        for (Thread* thread : in_random_order([](const Thread& each) { return each.unrecorded; }))
+            step_without(*thread, gone);
+        end_threads(gone, true);
+    }
     watch_rate(now);
 }
 
 // The scheduler's count of slices tells cheaply who has run.
 void Recorder::tick_without(int64_t now) {
     drain();
-    if (!rings_) scanner_.scan(now);
-    std::vector<Thread*> all = in_random_order();
+    settle_exits();
+    if (!rings_ || unrecorded_) scanner_.scan(now, rings_ != nullptr);
+    const size_t known = people_.threads().size();
+    const auto due = [&](const Thread& each) {
+        return known <= read_always || each.of_late || each.ran || random() % known < read_in_turn;
+    };
     std::vector<int> gone;
-    if (all.size() > read_always) {
-        std::vector<Thread*> chosen;
-        for (Thread* each : all)
-            if (each->of_late || each->ran) chosen.push_back(each);
-        for (size_t i = 0; i < read_in_turn; ++i) chosen.push_back(all[i]);  // they are shuffled
-        skipped_ += all.size() - chosen.size() > 0;
-        all.swap(chosen);
+    for (Thread* thread : in_random_order(due)) step_without(*thread, gone);
+    end_threads(gone, !rings_);
+    log_.settle(now);
+}
+
+void Recorder::step_without(Thread& thread, std::vector<int>& gone) {
+    if (credit_ <= 0) {
+        thread.missed = true;
+        return;
     }
-    for (Thread* thread : all) {
-        if (credit_ <= 0) {
-            ++skipped_;
-            continue;
+    const int64_t since = now_ns();
+    const uint64_t slices = thread.slices;
+    thread.ran = false;
+    read_schedule(thread, since, false);
+    if (thread.slices == ~uint64_t{0} || thread.pid == 0) {
+        gone.push_back(thread.tid);
+    } else {
+        thread.of_late = thread.ran || thread.slices != slices;
+        if (thread.of_late) note_miss(thread);
+        if (thread.of_late || !thread.looked) {
+            const Seen seen = look(thread);
+            thread.looked = seen == Seen::waiting || seen == Seen::refused;
+            if (seen == Seen::running)
+                log_.add(Moment{since, Kind::wait, 0, 0, thread.pid, thread.tid, -1, 0, 0});
+            if (seen == Seen::gone) gone.push_back(thread.tid);
         }
-        const int64_t since = now_ns();
-        const uint64_t slices = thread->slices;
-        thread->ran = false;
-        read_schedule(*thread, since, false);
-        if (thread->slices == ~uint64_t{0} || thread->pid == 0) {
-            gone.push_back(thread->tid);
-        } else {
-            thread->of_late = thread->ran || thread->slices != slices;
-            if (thread->of_late || !thread->looked) {
-                const Seen seen = look(*thread);
-                thread->looked = seen == Seen::waiting || seen == Seen::refused;
-                if (seen == Seen::running)
-                    log_.add(Moment{since, Kind::wait, 0, 0, thread->pid, thread->tid, -1, 0, 0});
-                if (seen == Seen::gone) gone.push_back(thread->tid);
-            }
-        }
-        spend(since);
     }
+    spend(since);
+}
+
+// `tell`: no record of the kernel does.
+void Recorder::end_threads(const std::vector<int>& gone, bool tell) {
     for (const int tid : gone) {
-        if (const Thread* thread = people_.find(tid); thread && !rings_)
+        const Thread* thread = people_.find(tid);
+        if (!thread) continue;
+        if (tell) {
             log_.add(Moment{now_ns(), Kind::exit, 0, 0, thread->pid, tid, -1, 0, 0});
-        if (!rings_ && people_.find_process(tid)) dead_.emplace_back(now, tid);
+            if (people_.find_process(tid)) dead_.emplace_back(now_ns(), tid);
+        }
         people_.forget(tid);
     }
-    log_.settle(now);
+}
+
+// A wait has ended: it may have been one that nobody looked at for lack of time.
+void Recorder::note_miss(Thread& thread) {
+    skipped_ += thread.missed && !thread.looked;
+    thread.missed = false;
 }
 
 Seen Recorder::look(Thread& thread) {
@@ -344,12 +376,14 @@ void Recorder::read_schedule(Thread& thread, int64_t now, bool always) {
 // Records of switches cost the program itself a microsecond each.
 void Recorder::watch_rate(int64_t now) {
     const int64_t window = now - rate_since_;
-    if (window < rate_window) return;
+    if (window < rate_window / haste) return;
     uint64_t most = 0;
     for (const auto& [cpu, count] : switched_) most = std::max(most, count);
+    const double rate = static_cast<double>(most) * 1e9 / static_cast<double>(window);
+    if (window < rate_window && rate < haste * options_.most_switches) return;
     switched_.clear();
     rate_since_ = now;
-    if (static_cast<double>(most) * 1e9 / static_cast<double>(window) < options_.most_switches) return;
+    if (rate < options_.most_switches) return;
     rings_->stop_switches();
     drain();
     switches_ = false;

@@ -26,7 +26,7 @@ struct RecorderOptions {
     std::vector<std::string> quotas, folders;
     size_t memory = size_t{256} << 20;
     int64_t tick_from = 5'000'000, tick_to = 15'000'000;  // ns
-    double looking = 0.02;      // share of a CPU for looks and schedules
+    double looking = 0.015;     // share of a CPU for looks and schedules
     double most_switches = 15'000;  // per second and CPU
     size_t descriptors = 256;   // that may be kept open
 };
@@ -53,6 +53,7 @@ class Recorder {
     bool sees_kernel() const { return sees_kernel_; }
     size_t ring_pages() const { return ring_pages_; }
     bool records_switches() const { return options_.perf && options_.rings.switches; }
+    bool has_unrecorded() const { return unrecorded_; }
     bool switches_stopped() const { return switches_stopped_; }
     uint64_t samples() const { return samples_; }
     uint64_t truncated() const { return truncated_; }
@@ -71,11 +72,15 @@ class Recorder {
     void tick();
     void tick_with_switches(int64_t now);
     void tick_without(int64_t now);
+    void step_without(Thread& thread, std::vector<int>& gone);
+    void end_threads(const std::vector<int>& gone, bool tell);
+    void settle_exits();
     void drain();
     void finish();
     void handle(const Record& record);
     void handle_switch(const Record& record);
     void handle_fork(const Record& record);
+    void handle_exit(const Record& record);
     void handle_comm(const Record& record);
     void name_program(const Record& record);
     void handle_sample(const Record& record, int source);
@@ -90,7 +95,9 @@ class Recorder {
     void watch_rate(int64_t now);
     void bury(int64_t now);
     uint64_t random();
-    std::vector<Thread*> in_random_order();
+    template <typename Wanted>
+    std::vector<Thread*> in_random_order(Wanted wanted);
+    void note_miss(Thread& thread);
 
     RecorderOptions options_;
     std::shared_ptr<frames::Library> library_;
@@ -117,7 +124,8 @@ class Recorder {
     std::unordered_map<uint32_t, uint64_t> switched_;  // by CPU, since rate_since_
     int64_t rate_since_ = 0;
     std::vector<std::pair<int64_t, int>> dead_;  // processes to be forgotten
-    size_t rotation_ = 0;
+    std::vector<Moment> doubtful_;  // ends that may be those of our events alone
+    bool unrecorded_ = false;       // there are processes that only /proc tells of
     std::set<std::string> refused_;
 
     frames::Walk walk_;

@@ -215,6 +215,7 @@ void bind_recorder(nb::module_& m) {
         .def_prop_ro("sees_kernel", &Recorder::sees_kernel)
         .def_prop_ro("ring_pages", &Recorder::ring_pages)
         .def_prop_ro("switches", &Recorder::records_switches)
+        .def_prop_ro("unrecorded", &Recorder::has_unrecorded)
         .def_prop_ro("switches_stopped", &Recorder::switches_stopped)
         .def_prop_ro("samples", &Recorder::samples)
         .def_prop_ro("truncated", &Recorder::truncated)

@@ -15,6 +15,7 @@ constexpr bool walks_stacks = true;
 #else
 constexpr bool walks_stacks = false;
 #endif
+constexpr int64_t soon_after_exec = 20'000'000;  // ns
 constexpr uint32_t nobody = 0xffffffff;  // of a thread that has ended
 constexpr uint64_t first_marker = 0xfffffffffffff000;  // addresses that are none, in a call chain
 
@@ -42,14 +43,7 @@ void Recorder::handle(const Record& record) {
         case Type::switched:
         case Type::switched_on_cpu: handle_switch(record); break;
         case Type::fork: handle_fork(record); break;
-        case Type::exit: {
-            const auto tid = static_cast<int>(record.tid);
-            log_.add(Moment{record.time, Kind::exit, 0, static_cast<uint16_t>(record.cpu),
-                            static_cast<int32_t>(record.pid), tid, -1, 0, 0});
-            people_.forget(tid);
-            if (record.pid == record.tid) dead_.emplace_back(record.time, tid);
-            break;
-        }
+        case Type::exit: handle_exit(record); break;
         case Type::comm: handle_comm(record); break;
         case Type::map:
             name_program(record);
@@ -81,6 +75,7 @@ void Recorder::handle_switch(const Record& record) {
         kind = record.preempted() ? Kind::preempted : Kind::out;
         thread.state = record.preempted() ? State::runnable : State::waiting;
     }
+    note_miss(thread);
     thread.ran = true;
     thread.looked = false;
     thread.last = record.time;
@@ -99,6 +94,43 @@ void Recorder::handle_fork(const Record& record) {
                     static_cast<int64_t>(record.parent_pid), static_cast<int64_t>(record.parent_tid)});
 }
 
+void Recorder::handle_exit(const Record& record) {
+    const auto tid = static_cast<int>(record.tid);
+    const Moment ended{record.time, Kind::exit, 0, static_cast<uint16_t>(record.cpu),
+                       static_cast<int32_t>(record.pid), tid, -1, 0, 0};
+    Process* process = people_.find_process(static_cast<int>(record.pid));
+    if (record.pid == record.tid && process && record.time - process->executed < soon_after_exec) {
+        doubtful_.push_back(ended);
+        return;
+    }
+    log_.add(ended);
+    people_.forget(tid);
+    if (record.pid != record.tid) return;
+    dead_.emplace_back(record.time, tid);
+    if (process) process->ended = true;
+}
+
+// The kernel ends events of users without rights when their program becomes another user's: it looks
+// like an end right after exec.
+void Recorder::settle_exits() {
+    for (const Moment& each : doubtful_) {
+        const std::string stat = read_whole("/proc/" + std::to_string(each.pid) + "/stat");
+        const size_t name = stat.rfind(") ");
+        const char state = name == std::string::npos ? 'X' : stat[name + 2];
+        if (state == 'Z' || state == 'X') {
+            log_.add(each);
+            people_.forget(each.tid);
+            people_.process(each.pid).ended = true;
+            dead_.emplace_back(each.time, each.tid);
+            continue;
+        }
+        unrecorded_ = people_.process(each.pid).unrecorded = true;
+        people_.forget(each.tid);
+        people_.thread(each.pid, each.tid);
+    }
+    doubtful_.clear();
+}
+
 void Recorder::handle_comm(const Record& record) {
     const auto pid = static_cast<int>(record.pid), tid = static_cast<int>(record.tid);
     const int32_t name = log_.texts().number(record.text);
@@ -109,6 +141,7 @@ void Recorder::handle_comm(const Record& record) {
     if (pid == tid) process.comm = record.text;
     if (!record.by_exec()) return;
     people_.exec(pid);
+    process.executed = record.time;
     process.exe.clear();
     process.names_program = !read_program(process, log_, record.time);
 }

@@ -8,6 +8,7 @@ namespace gnomon::account {
 namespace {
 
 constexpr int64_t system_pause = 50'000'000;                     // ns
+constexpr int64_t too_short = 2'000'000;  // age of a process that is not worth a reading
 constexpr int64_t first_pause = 5'000'000, last_pause = 250'000'000;
 
 }  // namespace
@@ -59,7 +60,7 @@ void Resources::read_quotas(int64_t now) {
 }
 
 void Resources::read_process(Process& process, int64_t now) {
-    if (now < process.next_reading) return;
+    if (now < process.next_reading || process.ended) return;
     process.next_reading =
         now + std::clamp((now - process.born) / 8, first_pause, last_pause);
     const std::string folder = "/proc/" + std::to_string(process.pid) + "/";
@@ -83,7 +84,8 @@ void Resources::read_process(Process& process, int64_t now) {
 }
 
 void Resources::read_processes(People& people, int64_t now) {
-    for (auto& [pid, process] : people.processes()) read_process(process, now);
+    for (auto& [pid, process] : people.processes())
+        if (now - process.born > too_short) read_process(process, now);
 }
 
 }  // namespace gnomon::account

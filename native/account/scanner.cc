@@ -3,15 +3,22 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-
-#include "perf/event.hh"
+#include <ctime>
 
 namespace gnomon::account {
 
 namespace {
 
 constexpr int64_t young = 100'000'000, programs_pause = 100'000'000;  // ns
-constexpr int64_t rarer = 40;  // times what a scan took, before the next
+constexpr size_t asked_at_a_time = 32;
+// Times what a scan took, before the next: less where new ones come.
+constexpr int64_t rarer = 40, sooner = 10;
+
+int64_t own_cpu_ns() {
+    timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * 1'000'000'000 + used.tv_nsec;
+}
 
 std::string name_of(int pid, int tid) {
     std::string name = read_whole("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
@@ -26,8 +33,8 @@ void tell(Log& log, Kind kind, uint8_t flags, int pid, int tid, const std::strin
 }  // namespace
 
 void introduce(People& people, Log& log, int pid, int tid, int parent, bool before, int64_t now) {
-    const bool fresh = !people.find_process(pid);
     Process& process = people.process(pid);
+    const bool fresh = process.born == 0;
     if (fresh) {
         process.parent = parent;
         process.born = process.next_reading = now;
@@ -62,30 +69,42 @@ bool Scanner::made_since() {
     return made;
 }
 
-void Scanner::scan(int64_t now) {
-    look_for_programs(now);
+void Scanner::scan(int64_t now, bool unrecorded_only) {
+    look_for_programs(now, unrecorded_only);
     if (now < next_ || !made_since()) return;
+    const int64_t before = own_cpu_ns();
+    met_ = false;
     std::vector<int> known, children;
-    for (const auto& [pid, process] : people_.processes()) known.push_back(pid);
+    for (const auto& [pid, process] : people_.processes())
+        if (process.unrecorded || !unrecorded_only) known.push_back(pid);
     for (size_t i = 0; i < known.size(); ++i) {
         children.clear();
         Process* process = people_.find_process(known[i]);
         look_for_threads(*process, now, children);
         for (const int child : children) {
             if (people_.find_process(child)) continue;
+            people_.process(child).unrecorded = unrecorded_only;
             introduce(people_, log_, child, child, known[i], false, now);
             known.push_back(child);
         }
     }
-    const auto took = static_cast<int64_t>(monotonic_ns()) - now;
-    next_ = now + rarer * took;
+    const int64_t took = own_cpu_ns() - before;
+    next_ = now + (met_ ? sooner : rarer) * took;
 }
 
 void Scanner::look_for_threads(Process& process, int64_t now, std::vector<int>& children) {
     const int pid = process.pid;
     const std::string folder = "/proc/" + std::to_string(pid) + "/task";
-    for (const int tid : numbers_in(folder)) {
-        if (!people_.find(tid)) introduce(people_, log_, pid, tid, process.parent, false, now);
+    const std::vector<int> tids = numbers_in(folder);
+    for (const int tid : tids)
+        if (!people_.find(tid)) {
+            introduce(people_, log_, pid, tid, process.parent, false, now);
+            met_ = true;
+        }
+    // Each thread has its own children: of many threads, some are asked at a time.
+    const size_t asked = std::min(tids.size(), asked_at_a_time);
+    for (size_t i = 0; i < asked; ++i) {
+        const int tid = tids[asked < tids.size() ? turn_++ % tids.size() : i];
         const std::string text = read_whole(folder + "/" + std::to_string(tid) + "/children");
         const char* end = text.data() + text.size();
         for (const char* at = text.data(); at < end;) {
@@ -97,10 +116,11 @@ void Scanner::look_for_threads(Process& process, int64_t now, std::vector<int>& 
     }
 }
 
-void Scanner::look_for_programs(int64_t now) {
+void Scanner::look_for_programs(int64_t now, bool unrecorded_only) {
     const bool all = now >= next_programs_;
     if (all) next_programs_ = now + programs_pause;
     for (auto& [pid, process] : people_.processes()) {
+        if (unrecorded_only && !process.unrecorded) continue;
         if (!all && now - process.born > young) continue;
         if (!read_program(process, log_, now)) continue;
         people_.exec(pid);

@@ -16,17 +16,20 @@ class Scanner {
   public:
     Scanner(People& people, Log& log) : people_(people), log_(log) {}
     // Looks for new threads and children of those that are known, and for programs that were replaced.
-    void scan(int64_t now);
+    // Beside records of the kernel, of those alone that they do not tell of.
+    void scan(int64_t now, bool unrecorded_only);
 
   private:
     bool made_since();
     void look_for_threads(Process& process, int64_t now, std::vector<int>& children);
-    void look_for_programs(int64_t now);
+    void look_for_programs(int64_t now, bool unrecorded_only);
 
     People& people_;
     Log& log_;
     int last_fd_ = -1;
     uint64_t last_ = 0;
+    size_t turn_ = 0;
+    bool met_ = false;  // a new thread, in this scan
     int64_t next_ = 0, next_programs_ = 0;
 };
 

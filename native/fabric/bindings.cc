@@ -303,7 +303,6 @@ void bind_fabric(nb::module_& m) {
         .def_prop_ro("now", &Fabric::now)
         .def_prop_ro("hops", &Fabric::hops)
         .def_prop_ro("live", &Fabric::live)
-        .def_prop_ro("pool", &Fabric::pool)
         .def_prop_ro("waiting", &Fabric::waiting)
         .def_prop_ro("idle", &Fabric::idle);
 }

@@ -10,6 +10,7 @@ void Fabric::emit(uint32_t me, Time time, const Event& event, bool own, bool ret
     Event sent = event;
     sent.time = time + setup_.delay;
     controllers_[self.next].in.push(sent);
+    wake_[self.next] = std::min(wake_[self.next], sent.time);
     if (event.kind == Kind::go) return;
     ++hops_;
     const uint64_t gap = static_cast<uint64_t>(time - self.link_end);
@@ -310,6 +311,7 @@ void Fabric::run_controller(uint32_t me, Time stop) {
                     self.saved = false;
                 }
             } else {
+                wake_[me] = std::min(arrival, self.end);
                 return;
             }
             continue;
@@ -325,7 +327,10 @@ void Fabric::run_controller(uint32_t me, Time stop) {
             start(me, next, arrival == next.at && first->kind != Kind::go);
             continue;
         }
-        if (arrival >= stop) return;
+        if (arrival >= stop) {
+            wake_[me] = std::min(arrival, next.at);
+            return;
+        }
         const Event event = take();
         if (event.kind == Kind::go) {
             self.in_go = true;

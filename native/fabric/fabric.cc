@@ -26,7 +26,8 @@ size_t latency_bucket(uint64_t symbols) {
 
 Fabric::Fabric(Setup setup, Topology topology, Load load)
     : setup_(setup), topology_(std::move(topology)), load_(std::move(load)),
-      controllers_(topology_.node.size()), latencies_(latency_buckets),
+      controllers_(topology_.node.size()), wake_(topology_.node.size()),
+      latencies_(latency_buckets),
       recorder_(setup_.delay, setup_.symbol_ns) {
     nodes_.reserve(topology_.nodes);
     for (uint32_t node = 0; node < topology_.nodes; ++node)
@@ -62,15 +63,8 @@ void Fabric::run(Time until, size_t most_rows) {
     while (now_ < until && recorder_.size() < most_rows) {
         const Time stop = std::min(now_ + setup_.delay, until);
         begin_window(stop);
-        for (uint32_t i = 0; i < controllers_.size(); ++i) {
-            Controller& self = controllers_[i];
-            const bool comes = !self.in.empty() && self.in.front().time < stop;
-            const bool ends = self.busy && self.end < stop;
-            if (comes || ends || self.has_echo || self.next_sync < stop ||
-                !self.lanes[request].fresh.empty() || !self.lanes[response].fresh.empty() ||
-                !self.lanes[request].retries.empty() || !self.lanes[response].retries.empty())
-                run_controller(i, stop);
-        }
+        for (uint32_t i = 0; i < wake_.size(); ++i)
+            if (wake_[i] < stop) run_controller(i, stop);
         if (setup_.records || setup_.blink_records) recorder_.close(now_, stop - now_);
         now_ = stop;
     }
@@ -200,6 +194,7 @@ void Fabric::enqueue(uint32_t number, Time ready, Time made, int32_t by) {
         --place;
     }
     queue.insert(place, number);
+    wake_[packet.from] = std::min(wake_[packet.from], ready);
     if (setup_.blink_records) record_blink(packet.from, packet, ready, flag_to_ring);
 }
 

@@ -72,7 +72,6 @@ class Fabric {
 
     Time now() const { return now_; }
     uint64_t hops() const { return hops_; }
-    size_t pool() const { return packets_.size(); }
     size_t live() const { return packets_.size() - spare_.size(); }
     // Transactions that wait for the adapter or for a place in an output queue.
     size_t waiting() const { return waiting_; }
@@ -157,6 +156,7 @@ class Fabric {
     Topology topology_;
     Load load_;
     std::vector<Controller> controllers_;
+    std::vector<Time> wake_;  // of each controller: nothing happens there before
     std::vector<Node> nodes_;
     std::vector<Time> node_next_;
     std::vector<Packet> packets_;

@@ -57,7 +57,6 @@ class Source {
     // One more, at this moment.
     Transaction draw(const Load& load, Time time);
     void add(const Transaction& each) { listed_.push(each); }
-    bool listed() const { return !listed_.empty(); }
 
   private:
     double between(const Load& load);

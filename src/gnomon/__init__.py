@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gnomon import lab as lab
     from gnomon.analysis import messages
+    from gnomon.analysis import traces as trace
     from gnomon.analysis.compare import compare
     from gnomon.analysis.count import count
     from gnomon.analysis.doctor import doctor
@@ -94,6 +95,7 @@ _PACKAGES = {
     "lab": "gnomon.lab",
     "messages": "gnomon.analysis.messages",
     "sim": "gnomon.machines.sim",
+    "trace": "gnomon.analysis.traces",
 }
 
 __all__ = [
@@ -132,6 +134,7 @@ __all__ = [
     "sim",
     "source",
     "survey",
+    "trace",
 ]
 
 

@@ -73,6 +73,11 @@ KINDS: dict[str, str] = {
     "studies": "gnomon.analysis.study.result",
     "study": "gnomon.analysis.study.result",
     "time": "gnomon.analysis.time.result",
+    "trace": "gnomon.analysis.traces.result",
+    "trace-chain": "gnomon.analysis.traces.result",
+    "trace-export": "gnomon.analysis.traces.result",
+    "trace-latency": "gnomon.analysis.traces.result",
+    "trace-rows": "gnomon.analysis.traces.result",
     "workloads": "gnomon.machines.workloads.definition",
 }
 """The kinds of results of gnomon and their modules; those of plugins are entry points."""

@@ -81,7 +81,7 @@ def _work() -> None:
 def _perf_hardware() -> SourceCase:
     host = chosen_source("host")
     pmu = isinstance(host, HasUnits) and any(unit.of_cores for unit in host.units())
-    reason = "" if pmu else "the kernel shows no PMU in the cores of this machine"
+    reason = "" if pmu else "the kernel has no PMU in the cores of this machine"
     return _perf("perf-hardware", ("cycles", "instructions"), reason)
 
 

@@ -199,6 +199,24 @@ def _listed(source: int, target: int) -> Listed:
     )
 
 
+@pytest.mark.parametrize("topology", [ring(4), torus(3, 3)])
+def test_recorded_packets_are_a_load_again(topology: Topology) -> None:
+    """A run that is given the transactions of another sends the same packets at the same times."""
+    fabric = Fabric("f", "f", "f", topology)
+    mix = tuple((operation(word), 1.0) for word in ("read64", "write16", "message256"))
+    first = FabricRun(fabric, Load(mix=mix, duration_ns=60_000), records=True)
+    first.advance(100_000)
+    assert first.ended
+    columns = first.take()
+    listed = Listed.of(columns)
+    assert len(listed.time_ns) == first.node_counts()["transactions"].sum()
+    second = FabricRun(fabric, listed, records=True)
+    second.advance(100_000)
+    again = second.take()
+    assert all((columns[name] == again[name]).all() for name in columns)
+    assert listed.gaps().edges_ns.min() + 3 > 600 and listed.gaps().edges_ns.max() < 6000 + 3
+
+
 def test_the_kernel_refuses_what_would_break_it() -> None:
     run = FabricRun(_four(), Load("none"))
     raw = run._native

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import gnomon as gn
+from gnomon.analysis.links import LinksResult
 from gnomon.errors import UsageError
 from gnomon.events.syntax import parse_events
 from gnomon.fabric import FabricRun, Load, load_fabric
@@ -125,8 +126,26 @@ def test_a_fabric_is_listed_surveyed_and_estimated(tmp_path: Path) -> None:
     assert (shown.rows[0].nodes, shown.rows[0].rings) == (96, 20)
     result = gn.estimate(
         ["traffic:uniform", "duration=2ms"],
-        on="fabric:ring-8",
-        events="link-bytes,retries,transactions",
+        on="fabric:ring-3",
+        events="link-bytes,link-idles,output-time,transactions",
         interval="50us",
     )
     assert result.provenance.simulated
+    # Two registers a node: two sets take turns, and the other is estimated.
+    assert all(0.4 < each.read < 0.6 and each.estimated for each in result.events)
+    truth = _count("traffic:uniform duration=2ms", "link-bytes", fabric="ring-3")
+    found = next(each for each in result.events if each.event == "link-bytes")
+    assert found.total == pytest.approx(_total(truth, "link-bytes"), rel=0.1)
+    source = FabricSource("ring-3")
+    requests = [r for g in parse_events("link-bytes,link-idles,retries", source.resolve) for r in g]
+    assert len(source.plan(requests).batches) == 2
+
+
+def test_the_links_of_a_fabric_are_those_of_its_description() -> None:
+    found = gn.links(on="fabric:torus-12x8")
+    assert isinstance(found, LinksResult)
+    assert (found.topology, len(found.nodes), len(found.links)) == ("torus", 96, 192)
+    assert found.links[0].ends == (0, 1)
+    assert found.links[0].latency_ns == 12.0
+    with pytest.raises(UsageError, match="described only"):
+        gn.links(on="fabric:ring-8", measure=True)

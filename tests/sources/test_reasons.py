@@ -77,7 +77,7 @@ SECCOMP = (
             CYCLES,
             FakeHost(fake_hypervisor="QEMU Standard PC"),
             False,
-            "this virtual machine (QEMU Standard PC) shows no PMU; ask for a machine with a "
+            "this virtual machine (QEMU Standard PC) has no PMU; ask for a machine with a "
             "virtual PMU (KVM: -cpu host,pmu=on), or measure on the host",
         ),
         (

@@ -39,6 +39,9 @@ _GROUPS = {
         "links": "show the links between nodes, load them, experiment on them",
     },
     "messages": {"messages": "measure, simulate and predict what messages cost"},
+    "traces": {
+        "trace": "take traces of packets and events, and ask, follow and measure them",
+    },
     "recordings": {
         "show": "show a recording of any kind, or a saved result",
         "report": "put recordings and results on one page, or serve it live",

@@ -41,7 +41,8 @@ class Fabric:
     """Rings of link controllers; delays are in symbols of `symbol_ns`.
 
     `queue` is how many packets of a class an output queue takes from each of its feeders, `active`
-    how many may wait for their echo, `service` how long one takes from an input buffer.
+    how many may wait for their echo, `service` how long one takes from an input buffer. A node
+    has so many `registers` that count events, or one for each event with 0.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Fabric:
     service: int = 0
     blink: int = 16
     adapter: Adapter = field(default_factory=Adapter)
+    registers: int = 0
 
     def __post_init__(self) -> None:
         _range("link.symbol_ns", self.symbol_ns, 0.01, 1e6)
@@ -72,6 +74,7 @@ class Fabric:
         _range("controller.queue", self.queue, 0, _MOST)
         _range("controller.active", self.active, 1, _MOST)
         _range("controller.service", self.service, 0, _LONGEST)
+        _range("counters.registers", self.registers, 0, 64)
         _range("adapter.incoming", self.adapter.incoming, 1, _MOST)
         for name in ("reads", "writes", "messages"):
             _range(f"adapter.{name}", getattr(self.adapter, name), 0, _MOST)
@@ -128,6 +131,7 @@ def _fabric(top: Section, name: str) -> Fabric:
     kind, topology = _topology(section)
     link, controller = top.section("link"), top.section("controller")
     blink, adapter = top.section("blink"), top.section("adapter")
+    counters = top.section("counters")
     delay = whole(link, "delay", 4)
     given = {
         "symbol_ns": number(link, "symbol_ns", 3.0),
@@ -136,6 +140,7 @@ def _fabric(top: Section, name: str) -> Fabric:
         "queue": whole(controller, "queue", 0),
         "active": whole(controller, "active", 64),
         "service": whole(controller, "service", 0),
+        "registers": whole(counters, "registers", 0),
         "blink": whole(blink, "delay", max(16, delay)),
     }
     limits = Adapter(
@@ -144,7 +149,7 @@ def _fabric(top: Section, name: str) -> Fabric:
         messages=whole(adapter, "messages", 0),
         incoming=whole(adapter, "incoming", 64),
     )
-    for each in (link, controller, blink, adapter, top):
+    for each in (link, controller, blink, adapter, counters, top):
         each.finish()
     try:
         return Fabric(name, title, kind, topology, delay=delay, adapter=limits, **given)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from gnomon.fabric.description import Fabric
+    from gnomon.fabric.run import Columns
 
 SIZES = (0, 16, 64, 256)
 """Bytes that a packet can carry."""
@@ -24,6 +25,8 @@ ADDRESS_WINDOW = 64 << 20
 """Bytes of each node that addresses are drawn from: the adapter's window."""
 NODE_SHIFT = 48
 """An address names its node in the 16 bits above these."""
+_OF_TRANSACTION = ("time", "type", "src", "dst", "tx", "addr", "dt")
+_SAME_NS = 2  # by which times that were rounded differ
 _NEVER = 1 << 60  # symbols
 _DEFAULT_LOW, _DEFAULT_HIGH = 600.0, 6000.0  # ns: Manzke, section 4.5
 
@@ -108,10 +111,7 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed:
-    """Transactions with their times, in order of time; an operation is an index into `operations`.
-
-    `lines` in `csv` have time in ns, source, target, operation and, optionally, an address.
-    """
+    """Transactions in order of time; an operation is an index into `operations`."""
 
     time_ns: NDArray[np.float64]
     source: NDArray[np.uint16]
@@ -119,6 +119,63 @@ class Listed:
     operation: NDArray[np.int64]
     address: NDArray[np.uint64]
     operations: tuple[Operation, ...]
+
+    @classmethod
+    def of(cls, columns: Columns) -> Self:
+        """Return the transactions that records of packets show, with the times they began at.
+
+        What belongs together has the same ends, id and beginning. A request without a response in
+        the records has none.
+        """
+        import numpy as np
+
+        kind = columns["type"]
+        sends = (kind >= 1) & (kind < 18) & (kind != 9)
+        rows = {name: columns[name][sends] for name in _OF_TRANSACTION}
+        answers = rows["type"] >= 10
+        source = np.where(answers, rows["dst"], rows["src"])
+        target = np.where(answers, rows["src"], rows["dst"])
+        begun = rows["time"] - rows["dt"]
+        order = np.lexsort((begun, rows["tx"], target, source))
+        ends = np.stack([source, target, rows["tx"]])[:, order]
+        another = (np.diff(ends, axis=1) != 0).any(0) | (np.diff(begun[order]) > _SAME_NS)
+        first = np.flatnonzero(np.concatenate([[len(order) > 0], another]))
+        kinds = rows["type"][order]
+        asked, answered = (
+            (np.minimum.reduceat(kinds, first), np.maximum.reduceat(kinds, first))
+            if len(first)
+            else (kinds, kinds)
+        )
+        whole = np.flatnonzero(asked < 9)  # others began before the records did
+        whole = whole[np.argsort(begun[order][first][whole], kind="stable")]
+        at = order[first[whole]]
+        pairs = np.stack([asked[whole], np.where(answered[whole] >= 10, answered[whole], 0)])
+        different, number = np.unique(pairs, axis=1, return_inverse=True)
+        operations = tuple(_of_types(int(a), int(b)) for a, b in different.T)
+        return cls(
+            begun[at].astype(np.float64),
+            source[at].astype(np.uint16),
+            target[at].astype(np.uint16),
+            number.astype(np.int64),
+            rows["addr"][at],
+            operations,
+        )
+
+    def gaps(self) -> Gaps:
+        """Return the distribution of the time between transactions of one node, over all nodes."""
+        import numpy as np
+
+        order = np.lexsort((self.time_ns, self.source))
+        same = np.diff(self.source[order]) == 0
+        return Gaps.of(np.diff(self.time_ns[order])[same])
+
+
+def _of_types(request: int, response: int) -> Operation:
+    """Return the operation of these types: a response that brings data is that of a read."""
+    if response == 0:
+        return Operation(request, 0, Category.MESSAGE)
+    brings = response not in (10, 14)
+    return Operation(request, response, Category.READ if brings else Category.WRITE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.events.tomlfile import nearest
-from gnomon.fabric.load import Category, Gaps, Listed, Load, Operation, operation
+from gnomon.fabric.load import Gaps, Listed, Load, Operation, operation
 from gnomon.fabric.machine import MachineLoad
 from gnomon.fabric.topology import FabricError
 from gnomon.units import parse_count, parse_duration
@@ -227,6 +227,3 @@ def read_listed(file: Path) -> Listed:
         np.array(addresses, np.uint64),
         tuple(operation(word) for word in operations),
     )
-
-
-__all__ = ["LOADS", "PREFIX", "Category", "Traffic", "parse_traffic", "read_listed"]

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -115,6 +117,31 @@ static void page_in(const char *path) {
     }
 }
 
+/* Waits in io_uring_enter for a read of a pipe; 77 where there is no io_uring. */
+static int ring(void) {
+    struct io_uring_params about = {0};
+    int ends[2];
+    char byte = 1;
+    const int fd = (int)syscall(SYS_io_uring_setup, 4, &about);
+    if (fd < 0 || pipe(ends)) return 77;
+    char *queue = mmap(NULL, about.sq_off.array + about.sq_entries * 4, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_POPULATE, fd, IORING_OFF_SQ_RING);
+    struct io_uring_sqe *entry = mmap(NULL, about.sq_entries * sizeof *entry, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_POPULATE, fd, IORING_OFF_SQES);
+    if (queue == MAP_FAILED || (void *)entry == MAP_FAILED) return 77;
+    if (fork() == 0) {
+        nap(300);
+        _exit(write(ends[1], &byte, 1) != 1);
+    }
+    *entry = (struct io_uring_sqe){
+        .opcode = IORING_OP_READ, .fd = ends[0], .addr = (unsigned long)&byte, .len = 1};
+    *(unsigned *)(queue + about.sq_off.array) = 0;
+    __atomic_store_n((unsigned *)(queue + about.sq_off.tail), 1, __ATOMIC_RELEASE);
+    syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+    wait(NULL);
+    return 0;
+}
+
 static volatile int alarms;
 
 static void on_alarm(int unused) {
@@ -184,6 +211,8 @@ int main(int count, char **words) {
             _exit(0);
         }
         nap(100);
+    } else if (!strcmp(mode, "uring")) {
+        return ring();
     } else if (!strcmp(mode, "sigprof")) {
         return profile_itself();
     } else if (!strcmp(mode, "forever")) {

@@ -49,6 +49,10 @@ def names(record: WallRecord, stack: int) -> list[str]:
     return [record.texts[name] if name >= 0 else "?" for name in found]
 
 
+def _place(record: WallRecord, stack: int) -> str:
+    return next((name for name in names(record, stack) if name in _PLACES), "")
+
+
 def lives(record: WallRecord) -> list[dict[str, float]]:
     """Return of each thread how long it lived and what it spent it with, by changes of CPUs."""
     found: list[dict[str, float]] = []
@@ -87,10 +91,10 @@ def summary(record: WallRecord) -> dict[str, Any]:
             continue
         wait = record.waits[row]
         links = record.texts[wait["links"]] if wait["links"] >= 0 else ""
-        stack = names(record, int(wait["stack"]))
-        place = next((name for name in stack if name in _PLACES), "")
+        place = _place(record, int(wait["stack"]))
+        held = f"held in {_place(record, int(wait['holder_stack']))}" if wait["holder"] else ""
         kinds = " ".join(sorted({link.partition(":")[0] for link in links.split()}))
-        waits[f"{wait['nr']}|{kinds}|{place}|{'held' if wait['holder'] else ''}"] += 1
+        waits[f"{wait['nr']}|{kinds}|{place}|{held}"] += 1
     samples = moments[(moments["kind"] == Moment.SAMPLE)]
     functions = Counter(
         name for sample in samples for name in names(record, int(sample["what"])) if name in _PLACES

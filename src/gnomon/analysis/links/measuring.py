@@ -19,6 +19,7 @@ from gnomon.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
     from gnomon.analysis.links.experiments import Progress
+    from gnomon.fabric import Fabric
     from gnomon.machines.machine import Machine
     from gnomon.recording.contents import Provenance
     from gnomon.sources.base import Source
@@ -32,20 +33,24 @@ SIZE = "256MiB"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where links are: this host, or a simulated machine."""
+    """Where links are: this host, a simulated machine, or a fabric."""
 
     source: Source
     machine: Machine | None
     seed: int = 1
+    fabric: Fabric | None = None
 
     @classmethod
     def of(cls, on: str | Source | None, seed: int | None = None) -> Place:
         """Return the place that a word chooses, this host without one."""
+        from gnomon.sources.abilities import HasTraffic
         from gnomon.sources.simulated.simulator import Simulator
 
         found = source(on, seed=seed, usual_seed=1)
         if isinstance(found, Simulator):
             return cls(found, found.machine, found.seed)
+        if isinstance(found, HasTraffic):
+            return cls(found, None, fabric=found.fabric)
         if found.capabilities.simulated or not found.capabilities.samples:
             raise UsageError(
                 f"'{on}' is not a machine: choose host, or a simulated machine as in --on ring-4."
@@ -58,6 +63,10 @@ class Place:
         """Return nodes and links as they are reported, or described, beside measured matrices."""
         if self.machine is not None:
             return machine_topology(self.machine, measured, provenance=provenance)
+        if self.fabric is not None:
+            from gnomon.analysis.links.topology import fabric_topology
+
+            return fabric_topology(self.fabric, provenance=provenance)
         from gnomon.stress.nodes import read_nodes
 
         return host_topology(read_nodes(), measured, provenance=provenance)
@@ -103,6 +112,11 @@ def links(
     4
     """
     place = Place.of(on, seed)
+    if place.fabric is not None and (measure or load or word or command is not None):
+        raise UsageError(
+            f"the links of {place.source.name} are described only: load them with `gnomon count "
+            f"--on {place.source.name} -- traffic:uniform`."
+        )
     program = None
     if command is not None:
         program = command if isinstance(command, Command) else Command(tuple(command))

@@ -29,6 +29,7 @@ from gnomon.recording.contents import Provenance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.fabric import Fabric
     from gnomon.machines.machine import Link, Machine
     from gnomon.stress.nodes import Node, Nodes
 
@@ -91,6 +92,25 @@ def machine_topology(
     both = _Known(nodes, True, None, LinkGraph(memories, machine.links), measured, found)
     origin = provenance or Provenance(machine.name, simulated=True, machine=machine.name)
     return _result(machine.name, both, origin)
+
+
+def fabric_topology(fabric: Fabric, *, provenance: Provenance | None = None) -> LinksResult:
+    """Return the links of a simulated fabric as described; each goes one way."""
+    nodes = fabric.topology.nodes
+    latency, rate = np.full((2, nodes, nodes), np.nan)
+    links = []
+    for ends in fabric.links:
+        way = LinkFacts(ends, fabric.delay * fabric.symbol_ns, fabric.gb_per_s, duplex="one-way")
+        latency[ends], rate[ends] = way.latency_ns, way.gb_per_s
+        links.append(way)
+    return LinksResult(
+        machine=fabric.name,
+        nodes=tuple(NodeFacts(node, 0, None) for node in range(nodes)),
+        topology=fabric.kind,
+        reported_links=tuple(links),
+        adjacency=Matrices(latency, rate),
+        provenance=provenance,
+    )
 
 
 def _node_facts(node: Node) -> NodeFacts:

@@ -10,7 +10,6 @@ from gnomon.fabric.instrument.files import Rejoined
 from gnomon.fabric.instrument.samples import STAMP_PORT, Point
 from gnomon.fabric.layout import (
     BLINK_REQUEST,
-    BLINK_RESPONSE,
     REQUEST_ECHO,
     RESPONSE_ECHO,
     SYNC,
@@ -217,8 +216,3 @@ def _times(
         coarse = absolute.astype(np.float64) * unit
         return coarse, coarse + unit
     return low + since_ns - tick, high + since_ns + tick
-
-
-def request_types() -> tuple[range, range]:
-    """Return the types of requests on a link and on a Blink."""
-    return range(1, REQUEST_ECHO), range(BLINK_REQUEST, BLINK_RESPONSE)

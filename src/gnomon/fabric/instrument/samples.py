@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gnomon.errors import UsageError
 from gnomon.fabric.layout import BLINK_REQUEST, REQUEST_ECHO, RESPONSE_ECHO, SYNC, Layout
 from gnomon.fabric.load import NODE_SHIFT
 from gnomon.fabric.run import BUSY, LABEL, Columns
@@ -173,9 +172,3 @@ def _mark(
 
     word, _, low = form.samples[point.value].marks[name]
     words[at, word] |= np.uint16(1 << low)
-
-
-def check_place(place: int, controllers: int) -> None:
-    """Refuse a controller that is not there."""
-    if not 0 <= place < controllers:
-        raise UsageError(f"there is no link controller {place}: they are 0 to {controllers - 1}.")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gnomon.errors import RecordingError, UsageError
 from gnomon.recording.traces.reader import Cold, Hot
 from gnomon.recording.traces.types import (
+    BUSY,
     CLASSES,
     COLUMNS,
     ECHOES,
@@ -80,7 +81,9 @@ class TraceDatabase:
     Traces are numbered from 1, in the order given: the column `trace`, and `TraceId`.
     """
 
-    def __init__(self, traces: Sequence[Trace], *, threads: int | None = None) -> None:
+    def __init__(
+        self, traces: Sequence[Trace], *, threads: int | None = None, locked: bool = True
+    ) -> None:
         from gnomon.recording.parquet import connect
 
         self.traces = tuple(traces)
@@ -88,9 +91,10 @@ class TraceDatabase:
         with suppress(Exception):
             self.connection.execute("SET python_enable_replacements = false")
         self._fill()
-        self._lock()
-        # A SELECT may have an INSERT in its WITH.
-        self.connection.execute("BEGIN TRANSACTION READ ONLY")
+        if locked:
+            self._lock()
+            # A SELECT may have an INSERT in its WITH.
+            self.connection.execute("BEGIN TRANSACTION READ ONLY")
 
     def __enter__(self) -> Self:
         return self
@@ -306,7 +310,7 @@ _DOCUMENTS = {
     "SCI_FlowControl": f"SELECT {_KEY}, flow AS flowControl, idles AS idlesBefore FROM packets "
     f"WHERE {_in(SENDS | ECHOES)}",
     "SCI_CRC": f"SELECT {_KEY}, crc FROM packets WHERE {_in(SENDS | ECHOES)}",
-    "SCI_Echo": f"SELECT {_KEY}, tx AS transactionId, (flags & 1)::BOOLEAN AS busy FROM packets "
+    "SCI_Echo": f"SELECT {_KEY}, tx AS transactionId, (flags & {BUSY} > 0) AS busy FROM packets "
     f"WHERE {_in(ECHOES)}",
     "SCI_Data": f"SELECT {_KEY}, payload(trace, id) AS data FROM packets WHERE {_in(WITH_DATA)}",
     "SCI_Idle": f"SELECT {_KEY}, 19::UTINYINT AS Packet_Type_Id, lc AS probe, idles AS symbols, "

@@ -105,7 +105,6 @@ IP = frozenset((66, 67, 68, 69, 70, 71))
 MESSAGES = frozenset((131, 132))
 BUSY = 1
 """The bit of `flags` by which an echo says that its packet was refused and must be sent again."""
-
 NO_NUMBER = 2**32 - 1
 NO_VALUE = 2**64 - 1
 ALL = SCI | NETWORK | EVENTS
@@ -114,9 +113,18 @@ FIXED: tuple[Column, ...] = (
     Column("time", "i8", ALL, "ns on the clock of the trace"),
     Column("lc", "u2", ALL, "where it was seen: link controller, interface, CPU, location"),
     Column("type", "u1", ALL, "type of record"),
-    Column("flags", "u1", SCI | TCP, "SCI: bit 0 of an echo is busy; TCP: its flags"),
-    Column("src", "u2", SENDS | ECHOES | NETWORK | MESSAGES, "number of the sender"),
-    Column("dst", "u2", SENDS | ECHOES | NETWORK | MESSAGES, "number of the receiver"),
+    Column(
+        "flags",
+        "u1",
+        SCI | TCP,
+        "SCI: bit 0 of an echo is busy; TCP: its flags",
+    ),
+    Column(
+        "src", "u2", SENDS | ECHOES | NETWORK | MESSAGES, "sender; of an echo, of what it answers"
+    ),
+    Column(
+        "dst", "u2", SENDS | ECHOES | NETWORK | MESSAGES, "receiver; of an echo, of what it answers"
+    ),
     Column("tx", "u1", SENDS | ECHOES, "transaction id"),
     Column("addr", "u8", SENDS | EVENTS, "address offset; of an event, the instruction"),
     Column("dt", "u4", SENDS | ECHOES, "since its transaction began"),

@@ -73,6 +73,16 @@ class Batch:
     def __len__(self) -> int:
         return len(self.columns["time"])
 
+    def some(self, start: int, stop: int) -> Batch:
+        """Return some of the records."""
+        columns = {name: values[start:stop] for name, values in self.columns.items()}
+        if self.ends is None:
+            return Batch(columns)
+        begin = int(self.ends[start - 1]) if start else 0
+        ends = self.ends[start:stop]
+        end = int(ends[-1]) if len(ends) else begin
+        return Batch(columns, ends - self.ends.dtype.type(begin), self.payload[begin:end])
+
     @property
     def names(self) -> frozenset[str]:
         """The columns beside the fixed ones that it needs."""

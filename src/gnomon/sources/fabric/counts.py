@@ -68,19 +68,27 @@ DEFAULT_EVENTS = (
 )
 
 
-def fabric_pmu(name: str, title: str) -> Pmu:
-    """Return the counters of a fabric: there is one for each event, and none takes turns."""
+def fabric_pmu(name: str, title: str, registers: int = 0) -> Pmu:
+    """Return the counters of a fabric: so many in each node, or with 0 one for each event."""
     events = {
         event: PmuEvent(
             name=event,
             description=count.description,
-            unit=Unit.SOFTWARE,
+            unit=Unit.UNCORE if registers else Unit.SOFTWARE,
             scope=count.scope,
             measure=count.measure,
         )
         for event, count in COUNTS.items()
     }
-    return Pmu(name, title, general=0, width=64, events=events, default_events=DEFAULT_EVENTS)
+    return Pmu(
+        name,
+        title,
+        general=0,
+        width=64,
+        events=events,
+        uncore=registers,
+        default_events=DEFAULT_EVENTS,
+    )
 
 
 class Counted:

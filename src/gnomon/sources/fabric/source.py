@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from gnomon.errors import CommandError, UsageError
-from gnomon.events.event import Event, Group, Request
+from gnomon.events.event import Event, Group, PerfEncoding, Request
 from gnomon.fabric import FabricRun, Load, load_fabric
 from gnomon.fabric.machine import MachineFeed, MachineLoad
 from gnomon.fabric.words import PREFIX, Traffic, parse_traffic
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from gnomon.fabric import Columns, Fabric
     from gnomon.machines.pmu.programming import Programmed
 
+_OF_NODE = "node"  # the registers of a node, as the planner knows them
 _PIECE = 20_000  # symbols between looks at the clock
+_LAST_PIECE = 500  # symbols between looks at whether all has ended
 _AHEAD_NS = 20_000.0  # that a machine runs at a time
 _TRIAL = 20_000  # symbols, of trying events out
 
@@ -68,8 +70,11 @@ class LoadRun(Run):
         ns = run.fabric.symbol_ns
         until = 1 << 60 if until_ns is None else max(run.now + 1, -int(-until_ns // ns))
         deadline = float("inf") if seconds is None else monotonic() + seconds
+        end = -int(-(self._traffic.duration_ns or 0) // ns)
         while run.now < until:
-            goal = min(run.now + _PIECE, until)
+            goal = min(run.now + (_PIECE if run.now < end else _LAST_PIECE), until)
+            if run.now < end:
+                goal = min(goal, end)
             if self._feed is not None and not self._feed.ended:
                 while self._fed_ns < goal * ns and not self._feed.ended:
                     self._fed_ns += _AHEAD_NS
@@ -123,7 +128,7 @@ class FabricSource:
         self.fabric = load_fabric(fabric)
         self.seed = seed
         self.name = f"{SOURCE.name}:{fabric}"
-        self.pmu = fabric_pmu(self.fabric.name, self.fabric.title)
+        self.pmu = fabric_pmu(self.fabric.name, self.fabric.title, self.fabric.registers)
 
     def events(self) -> Iterator[Event]:
         """Yield what nodes and links of the fabric count."""
@@ -153,10 +158,17 @@ class FabricSource:
         return tuple((Request(self.pmu.events[n].event),) for n in self.pmu.default_events)
 
     def plan(self, requests: Sequence[Request], *, anchors: Sequence[Request] = ()) -> Plan:
-        """Return one run: every event has a counter of its own."""
+        """Return in how few runs all of these can be counted on the registers of a node."""
         from gnomon.events import planner
 
-        return planner.plan(requests, planner.Pmu(self.pmu.name, 0), anchors=anchors)
+        def seated(request: Request) -> Request:
+            on_node = PerfEncoding(_OF_NODE, 0, 0)
+            return replace(request, event=replace(request.event, encoding=on_node))
+
+        if not self.pmu.uncore:  # every event has a counter of its own
+            return planner.plan(requests, planner.Pmu(self.pmu.name, 0), anchors=anchors)
+        units = planner.Pmu(self.pmu.name, 0), planner.Pmu(_OF_NODE, self.pmu.uncore)
+        return planner.plan([seated(each) for each in requests], *units, anchors=anchors)
 
     def anchors(self) -> tuple[Request, ...]:
         """Return nothing: with the same seed all runs are the same."""

@@ -174,7 +174,7 @@ def explain(
 def _no_pmu(host: Host) -> Reason:
     if host.hypervisor:
         return _unsupported(
-            f"this virtual machine ({host.hypervisor}) shows no PMU",
+            f"this virtual machine ({host.hypervisor}) has no PMU",
             "ask for a machine with a virtual PMU (KVM: -cpu host,pmu=on), or measure on the host",
         )
     return _unsupported(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ _PERIODS = (9_300_000, 10_800_000)  # ns
 _STACK, _LARGE_STACK = 16 << 10, 32 << 10
 _NO_CLOCKS = "perf events are refused"
 _OPEN_FILES = 65_536
+_NAP = 0.2  # seconds
 
 
 class WallRecording(Closing):
@@ -180,12 +182,13 @@ class WallRecording(Closing):
         """Wait for the end of what is recorded; False when the time was over first."""
         if self._native is None or self._state != "running":
             return True
-        if self._root:
-            step = 3600.0 if timeout is None else timeout
-            while not (ended := self._native.wait(round(step * 1e9))) and timeout is None:
-                pass
-            return ended and self._subject.wait(timeout)
-        return self._subject.wait(timeout)
+        if not self._root:
+            return self._subject.wait(timeout)
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self._native.wait(round(_left(until) * 1e9)):
+            if until is not None and time.monotonic() >= until:
+                return False
+        return self._subject.wait(None)
 
     def stop(self) -> None:
         """End recording; a command that still runs is not ended by this."""
@@ -270,6 +273,11 @@ class WallRecording(Closing):
             recorder_ns=native.own_ns,
             spilled_to=native.spilled_to,
         )
+
+
+def _left(until: float | None) -> float:
+    """Return how long to wait: in pieces, so that Ctrl-C is heard."""
+    return _NAP if until is None else max(0.0, min(_NAP, until - time.monotonic()))
 
 
 def _children() -> tuple[int, int, int]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PYTHON_MODULE = 0xFFFFFFFE
 _MOST_TRUNCATED = 0.01
-_MOST_SKIPPED = 10  # looks that were left out, before a word is said about it
+_MOST_SKIPPED = 10  # waits that nobody looked at, before a word is said about it
 
 
 def make_record(native: _native.WallRecorder, stacks: Stacks, facts: WallFacts) -> WallRecord:
@@ -110,6 +110,11 @@ def limits(native: _native.WallRecorder, rung: str, host: Host) -> tuple[str, li
             "threads changed more than 15,000 times a second on a CPU: changes were no longer "
             "recorded from then on, because that would have slowed the program; waits are estimated"
         )
+    if native.unrecorded:
+        found.append(
+            "a program took the rights of another user (setuid), so the kernel ended perf's events "
+            "of it: what is known of it comes from /proc"
+        )
     if native.refused:
         names = ", ".join(name or "?" for name in native.refused)
         found.append(
@@ -121,9 +126,7 @@ def limits(native: _native.WallRecorder, rung: str, host: Host) -> tuple[str, li
         share = 100 * native.truncated / native.samples
         found.append(f"the stacks of {share:.0f} % of the samples are cut short")
     if native.skipped > _MOST_SKIPPED:
-        found.append(
-            f"{native.skipped:,} looks at threads were left out to stay within 2 % of a CPU"
-        )
+        found.append(f"{native.skipped:,} waits were not looked at, to stay within 2 % of a CPU")
     if native.lost or native.dropped:
         found.append(f"{native.lost + native.dropped:,} records were lost")
     if native.left_behind:
@@ -131,5 +134,7 @@ def limits(native: _native.WallRecorder, rung: str, host: Host) -> tuple[str, li
             f"{native.left_behind} processes of the program ran on after its end, unrecorded"
         )
     if native.spilled_to:
-        found.append(f"records beyond 256 MB went to an unnamed file in {native.spilled_to}")
+        found.append(
+            f"records went to an unnamed file in {native.spilled_to}, as memory was used up"
+        )
     return rung, [re.sub(r"\s+", " ", text) for text in found]

@@ -74,7 +74,7 @@ def describe(result: TimeResult) -> Iterator[b.Block]:
 def _title(result: TimeResult) -> str:
     return (
         f"{units.brief(result.elapsed, 'ns')} elapsed, "
-        f"{units.number(100 * result.on_cpu, '%')} of it on a CPU"
+        f"{units.number(result.on_cpu, '%')} of it on a CPU"
     )
 
 
@@ -150,7 +150,7 @@ def _rows() -> tuple[b.Column, ...]:
         b.Column("cause", lambda row: row.cause.value),
         b.Column("who", lambda row: row.who),
         b.Column("elapsed", _row_time, interval="90 % interval"),
-        b.Column("share", lambda row: b.Cell(100 * row.share), "%", bar=True),
+        b.Column("share", lambda row: b.Cell(row.share), "%", bar=True),
         b.Column("meanwhile", lambda row: _MEANWHILE.get(row.meanwhile.value, ""), drop=3),
         b.Column("of what", lambda row: row.object, flex=True, drop=2),
         b.Column("where", lambda row: row.places[0].place.label if row.places else "", flex=True),
@@ -215,7 +215,7 @@ def _trust_line(result: TimeResult) -> str:
     trust = result.trust
     return (
         f"How far to trust this: {counted(trust.samples, 'sample')}, "
-        f"{units.number(100 * trust.unnamed_share, '%')} without a name, "
+        f"{units.number(trust.unnamed_share, '%')} without a name, "
         f"{trust.lost:,} records lost"
     )
 
@@ -227,7 +227,7 @@ def _trust(result: TimeResult) -> Iterator[tuple[str, b.Cell | b.Value]]:
     yield "runs", trust.runs
     yield "looks at waiting threads", trust.looks
     if trust.looked is not None:
-        yield "waiting time looked at", b.Cell(100 * trust.looked, "%")
+        yield "waiting time looked at", b.Cell(trust.looked, "%")
     for name, value in (
         ("CPU time of other programs", trust.others),
         ("taken by the hypervisor", trust.stolen),
