@@ -295,7 +295,7 @@ def test_the_kernels_of_stream_come_apart_by_what_they_load_and_store() -> None:
 def test_a_level_is_never_told_as_a_rate_and_never_negative() -> None:
     """A ramp that bends lets its line begin below nothing: memory does not."""
     bent: Floats = np.concatenate((np.linspace(0, 8, 40) ** 2 * 1e6, np.full(80, 64e6)))
-    times = 10e6 * np.arange(bent.size)
+    times = 10e6 * np.arange(bent.size, dtype=np.float64)
     series = gn.PhaseSeries("footprint:rss", times, bent, "B")
     result = gn.phases(series, exactly=2, shape="lines")
     assert all(fit.first >= 0 <= fit.last for phase in result.phases for fit in phase.fits)
