@@ -142,6 +142,34 @@ static int ring(void) {
     return 0;
 }
 
+/* Two processes pass a byte to and fro: a change of the CPU's thread for each. */
+static void rally(int rounds) {
+    int there[2], back[2];
+    char byte = 1;
+    if (pipe(there) || pipe(back)) exit(1);
+    if (fork() == 0) {
+        close(there[1]);
+        while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1) sink++;
+        _exit(0);
+    }
+    for (int i = 0; i < rounds; i++)
+        if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) exit(1);
+    close(there[1]);
+    wait(NULL);
+}
+
+static __attribute__((noinline)) void below(char *room) {
+    compute(0.4);
+    sink += (unsigned long)room[0];
+}
+
+static __attribute__((noinline)) void with_large_frame(void) {
+    char room[20000];
+    memset(room, 1, sizeof room); /* pages that were never used cannot be copied */
+    below(room);
+    sink += (unsigned long)room[sink % sizeof room];
+}
+
 static volatile int alarms;
 
 static void on_alarm(int unused) {
@@ -211,6 +239,10 @@ int main(int count, char **words) {
             _exit(0);
         }
         nap(100);
+    } else if (!strcmp(mode, "rally")) {
+        rally(number);
+    } else if (!strcmp(mode, "deep")) {
+        with_large_frame();
     } else if (!strcmp(mode, "uring")) {
         return ring();
     } else if (!strcmp(mode, "sigprof")) {

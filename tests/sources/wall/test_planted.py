@@ -84,6 +84,25 @@ def test_running_functions_have_their_stack(record: Record) -> None:
 
 
 @perf
+def test_a_stack_that_is_cut_short_is_said_and_a_larger_copy_has_it(record: Record) -> None:
+    short = record("deep")
+    assert any("cut short" in text for text in short["limits"])
+    assert "main" not in short["functions"]
+    large = record("deep", options={"large_stacks": True})
+    assert not any("cut short" in text for text in large["limits"])
+    assert large["functions"]["main"] == large["functions"]["compute"] > 10
+
+
+@perf
+def test_records_of_switches_end_where_they_would_slow_the_program(record: Record) -> None:
+    found = record("rally", "40000")
+    assert found["kinds"]["UNSWITCHED"] == 1
+    assert found["kinds"]["IN"] < 60_000
+    assert any("no longer recorded" in text for text in found["limits"])
+    assert sum(found["on"].values()) > 0
+
+
+@perf
 def test_page_ins_are_recorded_one_by_one(record: Record, tmp_path: Path) -> None:
     paged = tmp_path / "paged"
     paged.write_bytes(os.urandom(16 << 20))
