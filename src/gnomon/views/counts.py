@@ -46,7 +46,9 @@ def totals(
     texts = {info.name: info.description for info in infos}
 
     def rate(count: EventCount) -> b.Cell | None:
-        return per_second(duration.rate(count.value), count.unit) if duration else None
+        if duration is None or count.is_level:
+            return None  # a level has no rate
+        return per_second(duration.rate(count.value), count.unit)
 
     yield b.Table.of(
         counts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import gnomon as gn
 from gnomon.analysis.phases import PhasesResult, Shape
 from gnomon.errors import GnomonError, UsageError
+from gnomon.views.show import show
 
 from .twins import Floats
 
@@ -306,4 +308,6 @@ def test_a_level_is_never_told_as_a_rate_and_never_negative() -> None:
         assert fit.final is not None
         assert 0 <= fit.level <= fit.peak
     assert "/s" not in result.headline
-    assert "B/s" not in result.text()
+    stream = io.StringIO()
+    show(result, stream)
+    assert "B/s" not in stream.getvalue()

@@ -31,6 +31,13 @@ class EventCount:
     spread: float | None
     values: tuple[float | None, ...] = ()
 
+    @property
+    def is_level(self) -> bool:
+        """Whether it is what was there at the end, as of a footprint, rather than a count."""
+        from gnomon.sources.abilities import GAUGES
+
+        return self.event in GAUGES
+
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:

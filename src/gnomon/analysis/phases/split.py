@@ -225,18 +225,21 @@ def _fit_one(
     never_negative = bool((one.values >= 0).all())
     made = []
     pieces = zip(lines, itertools.pairwise(edges), itertools.pairwise(points), strict=True)
-    for (place, value, slope), (start, end), inside in pieces:
+    for (place, value, steepness), (start, end), inside in pieces:
+        slope = steepness
         low, high = max(start, float(x[0])), min(end, float(x[-1]))
         ends = [float(base + value + slope * (at - place)) for at in (low, high)]
-        ends = [0.0 if abs(end) <= nothing or (never_negative and end < 0) else end for end in ends]
-        flat = abs(slope) * (high - low) <= nothing
-        begins, ends_at = (ends[0], ends[0]) if flat else (ends[0], ends[1])
-        steepness = 0.0 if flat else (ends_at - begins) / (high - low) * per_second
+        ends = [0.0 if abs(end) <= nothing else end for end in ends]
+        if abs(slope) * (high - low) <= nothing:
+            slope, ends = 0.0, [ends[0]] * 2
+        if never_negative and min(ends) < 0:
+            ends = [max(end, 0.0) for end in ends]
+            slope = (ends[1] - ends[0]) / (high - low)
         at, read = x[slice(*inside)], one.values[slice(*inside)]
         # Of a level the mean over time: readings may be missing where the machine was busy.
         mean = read.mean() if one.is_rate else np.diff(at) @ (read[1:] + read[:-1]) / 2 / np.ptp(at)
         told = (float(mean), float(read.max()), float(read[-1]))
-        made.append(PhaseFit(one.name, begins, ends_at, steepness, one.unit, *told))
+        made.append(PhaseFit(one.name, ends[0], ends[1], slope * per_second, one.unit, *told))
     return made
 
 
