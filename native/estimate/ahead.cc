@@ -16,6 +16,7 @@ constexpr float kNever = std::numeric_limits<float>::infinity();
 constexpr double kFewest = 5;   // tests of a horizon before it is believed
 constexpr double kGrowth = 0.25;  // of an interval between horizons, a power of the rows
 constexpr double kSharpness = 10;
+constexpr double kBeyond = 2;  // times the largest reading are believed
 
 void keep_nearest(const std::vector<float>& distances, size_t first, size_t most,
                   std::vector<Near>& near) {
@@ -111,6 +112,10 @@ Forecast Searcher::foretell(const std::vector<double>& values, const Losses& los
     return {sum / all, apart / all};
 }
 
+double Searcher::largest(const std::vector<double>& values) const {
+    return *std::max_element(values.begin() + first_reading_, values.begin() + last_reading_);
+}
+
 size_t horizon_below(const Foresight& foresight, int64_t rows) {
     size_t found = 0;
     for (size_t h = 1; h < kHorizonCount && kHorizons[h] <= rows; ++h)
@@ -169,7 +174,9 @@ void Mixture::ahead(size_t rows, const Output& output) {
                 deviation[e] = std::max(deviation[e], reach.deviation * size);
                 output.mean[at] = said.value;
                 output.low[at] = std::max(0.0, said.value - down[e]);
-                output.high[at] = said.value + up[e];
+                // Few errors in units of what was very small tell nothing of how large it may be.
+                const double most = kBeyond * std::max(searcher_.largest(track.values), track.usual_error());
+                output.high[at] = std::min(said.value + up[e], std::max(said.value, most));
                 output.deviation[at] = deviation[e];
             }
         }

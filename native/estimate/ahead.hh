@@ -43,6 +43,9 @@ class Searcher {
     Forecast foretell(const std::vector<double>& values, const Losses& losses, double sharpness,
                       double enough);
 
+    // The largest reading that was looked at.
+    double largest(const std::vector<double>& values) const;
+
     std::vector<double> guesses;
 
   private:

@@ -79,7 +79,8 @@ void bind_estimate(nb::module_& m) {
     nb::class_<Options>(m, "MixtureOptions")
         .def(nb::init<>())
         .def_rw("memory", &Options::memory)
-        .def_rw("calibrated", &Options::calibrated);
+        .def_rw("calibrated", &Options::calibrated)
+        .def_rw("blind", &Options::blind);
     nb::class_<Mixture>(m, "Mixture")
         .def(nb::init<size_t, size_t, const Options&>(), "events"_a, "fixed"_a, "options"_a)
         .def("push", &push, "fixed"_a, "counts"_a, "ends_rotation"_a)

@@ -12,6 +12,12 @@ constexpr size_t kMedian = 7;
 constexpr size_t kCapped = 40;
 constexpr double kBeyond = 2;  // times the largest reading around are believed
 
+// What experts gain as tests are made: chosen on some programs, they held on others.
+constexpr double kForKriged = 3;
+constexpr double kForRegressions = 3;
+constexpr double kForAnalogues = 2;
+constexpr double kForBlind = 0.5;
+
 struct Analogue {
     State state;
     size_t most;
@@ -106,24 +112,27 @@ double middle(std::vector<Guess>& guesses) {
     return inside > 0 ? sum / inside : guesses.back().value;
 }
 
-Experts::Experts(size_t fixed)
+Experts::Experts(size_t fixed, bool blind)
     : ways_(2 + telling(fixed)), count_(ways_ * kManners + 1 + kRegressions) {
     for (size_t way = 0; way < ways_; ++way) {
         const bool per_fixed = way > 0 && way + 1 < ways_;
         for (size_t manner = 0; manner < kManners; ++manner) {
+            const bool by_state = manner >= kBegunMean;
             by_time_.push_back(manner <= kForgetFast);
             prior_.push_back(per_fixed ? 2 : way == 0 && manner == kNearest ? 4 : 1);
-            if (manner < kBegunMean)
-                wanted_.push_back(0);
-            else if (manner >= kKrigedClosely)
-                wanted_.push_back(kKriging);
-            else
-                wanted_.push_back(1u << kAnalogues[manner - kBegunMean].state);
+            favour_.push_back(manner == kKriged ? std::log(kForKriged)
+                              : by_state        ? std::log(blind ? kForBlind : kForAnalogues)
+                                                : 0);
+            wanted_.push_back(!by_state            ? 0
+                              : manner == kKriged ? kKriging
+                                                  : 1u << kAnalogues[manner - kBegunMean].state);
         }
     }
-    by_time_.resize(count_, false);
+    by_time_.resize(count_, 0);
     prior_.resize(count_, 1);
     wanted_.resize(count_, 0);
+    favour_.resize(count_, std::log(kForRegressions));
+    favour_[ways_ * kManners] = 0;
 }
 
 double Experts::cap(const Neighbours& near, const std::vector<double>& values) {
@@ -139,17 +148,22 @@ void Experts::ways(const Sightings& sightings, const Neighbours& near, const Pla
     const bool per_fixed = way > 0 && way + 1 < ways_;
     const size_t f = way - 1;
     const double here = per_fixed ? place.count(kHere, f) : 0;
+    const double* base = per_fixed ? sightings.counts(f) : nullptr;
+    const size_t slopes = way + 1 == ways_ ? ways_ - 2 : 0;
+    double slope[kMostTelling], said = 0;
+    const double* columns[kMostTelling];
+    for (size_t each = 0; each < slopes; ++each) {
+        slope[each] = Regressions::slope(line, each);
+        columns[each] = sightings.counts(each);
+        said += slope[each] * place.count(kHere, each);
+    }
     const auto carried = [&](size_t at) {
         if (way == 0) return values[at];
-        if (per_fixed) {
-            const double there = sightings.count(at, f);
-            return there > 0 && here > 0 ? values[at] * (here / there) : values[at];
-        }
-        double value = values[at];
-        for (size_t each = 0; each < ways_ - 2; ++each)
-            value += Regressions::slope(line, each) *
-                     (place.count(kHere, each) - sightings.count(at, each));
-        return std::max(value, 0.0);
+        if (per_fixed)
+            return base[at] > 0 && here > 0 ? values[at] * (here / base[at]) : values[at];
+        double there = 0;
+        for (size_t each = 0; each < slopes; ++each) there += slope[each] * columns[each][at];
+        return std::max(values[at] + (said - there), 0.0);
     };
     double along[kMostInTime];
     const size_t count = near.in_time.size();
@@ -171,7 +185,7 @@ void Experts::ways(const Sightings& sightings, const Neighbours& near, const Pla
         for (size_t z = 0; z < count && weight >= 1e-3; ++z, weight *= kForgets[q]) {
             // Rates are means of sums, so that rows with little work count little.
             sum += weight * (per_fixed ? values[near.in_time[z]] : along[z]);
-            all += weight * (per_fixed ? sightings.count(near.in_time[z], f) : 1);
+            all += weight * (per_fixed ? base[near.in_time[z]] : 1);
         }
         guesses[kForgetFast + q] = all > 0 ? sum / all * (per_fixed ? here : 1) : 0;
     }
@@ -180,7 +194,7 @@ void Experts::ways(const Sightings& sightings, const Neighbours& near, const Pla
         for (size_t z = 0; z < std::min(kMedian, count); ++z) sorting_.push_back({along[z], 1});
         guesses[kMedianInTime] = median(sorting_);
     }
-    for (size_t manner = kBegunMean; manner < kKrigedClosely; ++manner) {
+    for (size_t manner = kBegunMean; manner < kKriged; ++manner) {
         if (!asked[manner]) continue;
         const Analogue& analogue = kAnalogues[manner - kBegunMean];
         const auto& nearest = near.states[analogue.state];
@@ -197,12 +211,11 @@ void Experts::ways(const Sightings& sightings, const Neighbours& near, const Pla
         }
         guesses[manner] = analogue.most == 2 ? sum / all : median(sorting_);
     }
-    for (size_t q = 0; q < kNuggetCount; ++q) {
-        if (!asked[kKrigedClosely + q]) continue;
+    if (asked[kKriged]) {
         double sum = 0;
-        for (size_t z = 0; z < near.states[kAround].size(); ++z)
-            sum += near.kriging[q][z] * carried(near.states[kAround][z].at);
-        guesses[kKrigedClosely + q] = std::max(sum, 0.0);
+        for (size_t z = 0; z < near.kriging.size(); ++z)
+            sum += near.kriging[z] * carried(near.states[kAround][z].at);
+        guesses[kKriged] = std::max(sum, 0.0);
     }
 }
 

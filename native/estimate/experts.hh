@@ -23,19 +23,22 @@ double middle(std::vector<Guess>& guesses);
 enum Manner : size_t {
     kNearest, kBetween, kGaussMarkov, kForgetFast, kForget, kForgetSlow, kMedianInTime,
     kBegunMean, kBegunMedian, kAroundMean, kAroundMedian, kAroundMany, kWideMean, kWideMedian,
-    kRatioMean, kRatioMedian, kKrigedClosely, kKriged, kManners
+    kRatioMean, kRatioMedian, kKriged, kManners
 };
 
 // All experts, in an order that does not change: the manners of each way, then zero, then the
 // regressions. Ways are: as it is, per count of a fixed counter, along the line of a regression.
 class Experts {
   public:
-    explicit Experts(size_t fixed);
+    // `blind` when the fixed counters tell nothing of the state.
+    explicit Experts(size_t fixed, bool blind);
 
     size_t count() const { return count_; }
     // Whether what an expert says grows old as readings do.
-    bool by_time(size_t expert) const { return by_time_[expert]; }
+    bool by_time(size_t expert) const { return by_time_[expert] != 0; }
+    // Its weight before there is a test, and the logarithm of what it gains as tests are made.
     double prior(size_t expert) const { return prior_[expert]; }
+    double favour(size_t expert) const { return favour_[expert]; }
     // What has to be searched for these.
     Wanted wanted(size_t expert) const { return wanted_[expert]; }
 
@@ -52,8 +55,8 @@ class Experts {
               const std::vector<double>& line, size_t way, const uint8_t* asked, double* guesses);
 
     size_t ways_, count_;
-    std::vector<bool> by_time_;
-    std::vector<double> prior_;
+    std::vector<uint8_t> by_time_;
+    std::vector<double> prior_, favour_;
     std::vector<Wanted> wanted_;
     std::vector<Guess> sorting_;
 };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kRowsKept = 4096;
 constexpr size_t kErrorsKept = 200;
-constexpr double kNegligible = 7;  // a weight smaller than by this power of e is none
+constexpr double kNegligible = 6;  // a weight smaller than by this power of e is none
 
 // The reading of a rotation that is nearest to a row; SIZE_MAX if there is none.
 size_t reading_of_rotation(const Sightings& sightings, const Allowed& allowed, const Place& place) {
@@ -51,20 +51,23 @@ double Track::usual_error() const {
 }
 
 Wanted Panel::weigh(const Losses& losses, double age) {
-    const auto loss = [&](size_t j) {
-        return experts.by_time(j) ? losses.sums[j] * age : losses.sums[j];
-    };
-    double least = loss(0);
-    for (size_t j = 1; j < weights.size(); ++j) least = std::min(least, loss(j));
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t j = 0; j < weights.size(); ++j) {
+        weights[j] = experts.by_time(j) ? losses.sums[j] * age : losses.sums[j];
+        least = std::min(least, weights[j]);
+    }
     const double slope = options.sharpness * std::min(1.0, losses.tests / options.enough);
+    const double ripe = std::min(1.0, losses.tests / options.ripe);
     Wanted wanted = 0;
     for (size_t j = 0; j < weights.size(); ++j) {
-        const double fall = least > 0 ? slope * (loss(j) / least - 1) : loss(j) > 0 ? kNegligible : 0;
+        const double loss = weights[j];
+        const double fall = least > 0 ? slope * (loss / least - 1) : loss > 0 ? kNegligible : 0;
         asked[j] = losses.tests <= 0 || fall < kNegligible;
-        weights[j] = !asked[j]             ? 0
-                     : losses.tests <= 0   ? experts.prior(j)
-                                           : experts.prior(j) * std::exp(-fall);
-        if (asked[j]) wanted |= experts.wanted(j);
+        weights[j] = 0;
+        if (!asked[j]) continue;
+        weights[j] = experts.prior(j);
+        if (losses.tests > 0) weights[j] *= std::exp(ripe * experts.favour(j) - fall);
+        wanted |= experts.wanted(j);
     }
     return wanted;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -24,8 +25,10 @@ struct Options {
     size_t calibrated = 2500;  // rows of a calibration that are searched as well
     double faded = 0.3;        // what losses in a calibration count for in the run after it
     double discount = 0.98;    // of an expert's loss, from one reading to the next
-    double sharpness = 8;      // how fast weights fall with loss
+    bool blind = false;        // the fixed counters tell nothing of the state
+    double sharpness = 6;      // how fast weights fall with loss
     double enough = 10;        // tests after which weights are as sharp as that
+    double ripe = 20;          // tests after which experts have gained what they gain
     double age = 0.4;          // how fast what goes by time grows old with the distance of rows
     double surprising = 5;     // an error in units of the largest so far that begins to surprise
     double unheard_of = 15;    // and that for which the reading is taken instead
@@ -115,7 +118,7 @@ struct Group {
 class Panel {
   public:
     Panel(size_t fixed, const Options& options)
-        : options(options), experts(fixed), weights(experts.count()), guesses(experts.count()),
+        : options(options), experts(fixed, options.blind), weights(experts.count()), guesses(experts.count()),
           asked(experts.count()), all(experts.count(), 1) {}
 
     // Weights for an event, and what has to be searched to have the guesses that count.

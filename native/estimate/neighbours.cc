@@ -31,53 +31,41 @@ GNOMON_VECTOR void add(const float* some, float factor, size_t count, float* sum
     for (size_t i = 0; i < count; ++i) sums[i] += factor * some[i];
 }
 
-GNOMON_VECTOR bool any_below(const float* values, size_t count, float bound) {
-    int found = 0;
-    for (size_t i = 0; i < count; ++i) found |= values[i] < bound;
-    return found != 0;
+constexpr size_t kBlock = 16;
+
+// The smallest of each block of distances, so that most blocks need not be looked into.
+GNOMON_VECTOR void least_of_blocks(const float* values, size_t blocks, float* least) {
+    for (size_t b = 0; b < blocks; ++b) {
+        float smallest = values[b * kBlock];
+        for (size_t i = 1; i < kBlock; ++i)
+            smallest = values[b * kBlock + i] < smallest ? values[b * kBlock + i] : smallest;
+        least[b] = smallest;
+    }
 }
 
 // The nearest, of equally near ones the newest.
-void keep_nearest(const std::vector<float>& distances, size_t first, size_t most,
-                  std::vector<Near>& near) {
-    constexpr size_t kBlock = 16;
+void keep_nearest(std::vector<float>& distances, std::vector<float>& least, size_t first,
+                  size_t most, std::vector<Near>& near) {
+    const size_t count = distances.size(), blocks = (count + kBlock - 1) / kBlock;
+    distances.resize(blocks * kBlock, kNever);
+    least.resize(blocks);
+    least_of_blocks(distances.data(), blocks, least.data());
     near.clear();
     float farthest = kNever;
-    for (size_t end = distances.size(); end > 0;) {
-        const size_t begin = end > kBlock ? end - kBlock : 0;
-        if (any_below(distances.data() + begin, end - begin, farthest)) {
-            for (size_t i = end; i-- > begin;) {  // the newest are often the nearest
-                const float distance = distances[i];
-                if (!(distance < farthest)) continue;
-                if (near.size() == most) near.pop_back();
-                near.push_back({distance, static_cast<uint32_t>(first + i)});
-                for (size_t at = near.size() - 1;
-                     at > 0 && near[at - 1].distance > near[at].distance; --at)
-                    std::swap(near[at - 1], near[at]);
-                if (near.size() == most) farthest = near.back().distance;
-            }
+    for (size_t b = blocks; b-- > 0;) {
+        if (!(least[b] < farthest)) continue;
+        for (size_t i = (b + 1) * kBlock; i-- > b * kBlock;) {  // the newest are often the nearest
+            const float distance = distances[i];
+            if (!(distance < farthest)) continue;
+            const Near found{distance, static_cast<uint32_t>(first + i)};
+            if (near.size() < most) near.push_back(found);
+            size_t at = near.size() - 1;
+            for (; at > 0 && near[at - 1].distance > distance; --at) near[at] = near[at - 1];
+            near[at] = found;
+            if (near.size() == most) farthest = near.back().distance;
         }
-        end = begin;
     }
-}
-
-// How far two readings are from each other, with the rows before and after where they are known.
-float between(const Sightings& sightings, size_t a, size_t b, const std::vector<float>& per) {
-    const auto part = [&](size_t context) {
-        float sum = 0;
-        for (size_t f = 0; f < sightings.fixed; ++f) {
-            const float* logs = sightings.logs(context, f);
-            sum += std::abs(logs[a] - logs[b]) * per[f];
-        }
-        return sum;
-    };
-    const float here = part(kHere);
-    float sum = here;
-    for (size_t context : {kBefore, kAfter}) {
-        const bool known = sightings.knows(context, a) && sightings.knows(context, b);
-        sum += known ? part(context) : here;
-    }
-    return sum;
+    distances.resize(count);
 }
 
 }  // namespace
@@ -132,7 +120,7 @@ void Neighbours::measure(const Sightings& sightings, const Allowed& allowed, con
         if (!(wanted & 1u << state)) return;
         for (size_t i = allowed.hidden; i < std::min(allowed.shown, allowed.last); ++i)
             if (i >= first) distances[i - first] = kNever;
-        keep_nearest(distances, first, kMostNear[state], states[state]);
+        keep_nearest(distances, least_, first, kMostNear[state], states[state]);
     };
     part(kHere, here_);
     total_.resize(count);
@@ -201,36 +189,50 @@ void Neighbours::weigh(const Sightings& sightings, const std::vector<float>& per
     double length = 0;
     for (const Near& each : near) length += each.distance / static_cast<double>(count);
     length = 2 * std::max(length, 1e-3);
-    double alike[16 * 16], factor[16 * 16], own[16], ones[16];
-    for (size_t i = 0; i < count; ++i)
-        for (size_t j = 0; j < i; ++j)
-            alike[i * count + j] =
-                std::exp(-between(sightings, near[i].at, near[j].at, per) / length);
-    for (size_t q = 0; q < kNuggetCount; ++q) {
-        for (size_t i = 0; i < count; ++i) {
-            std::copy(alike + i * count, alike + i * count + i, factor + i * count);
-            factor[i * count + i] = 1 + kNuggets[q];
-            own[i] = std::exp(-near[i].distance / length);
-            ones[i] = 1;
+    // How far they are from each other, with the rows before and after where they are known.
+    constexpr size_t kMost = kMostNear[kAround];
+    float here[kMost * kMost] = {}, apart[kMost * kMost], part[kMost * kMost], logs[kMost];
+    for (size_t context : {kHere, kBefore, kAfter}) {
+        std::fill(part, part + kMost * kMost, 0.0f);
+        for (size_t f = 0; f < sightings.fixed; ++f) {
+            const float* column = sightings.logs(context, f);
+            for (size_t i = 0; i < count; ++i) logs[i] = column[near[i].at];
+            for (size_t i = 0; i < count; ++i)
+                for (size_t j = 0; j < kMost; ++j)
+                    part[i * kMost + j] += std::abs(logs[j] - logs[i]) * per[f];
         }
-        factorise(factor, count);
-        solve(factor, count, own);
-        solve(factor, count, ones);
-        double all = 0, per_one = 0, sizes = 0;
-        for (size_t i = 0; i < count; ++i) all += own[i], per_one += ones[i];
-        auto& weights = kriging[q];
-        weights.clear();
-        for (size_t i = 0; i < count; ++i) {
-            weights.push_back(own[i] + (1 - all) / per_one * ones[i]);
-            sizes += std::abs(weights[i]);
+        if (context == kHere) {
+            std::copy(part, part + kMost * kMost, here);
+            std::copy(part, part + kMost * kMost, apart);
+            continue;
         }
-        if (sizes < kSound) continue;
-        // No sound solution: weights by distance.
-        const double reach = near.back().distance + 1e-9;
-        all = 0;
-        for (const Near& each : near) all += 1 / (reach + each.distance);
-        for (size_t i = 0; i < count; ++i) weights[i] = 1 / (reach + near[i].distance) / all;
+        for (size_t i = 0; i < kMost * kMost; ++i)
+            apart[i] += std::isnan(part[i]) ? here[i] : part[i];
     }
+    double factor[kMost * kMost], own[kMost], ones[kMost];
+    for (size_t i = 0; i < count; ++i) {
+        for (size_t j = 0; j < i; ++j)
+            factor[i * count + j] = 1 / (1 + apart[i * kMost + j] / length);
+        factor[i * count + i] = 1 + kNugget;
+        own[i] = 1 / (1 + near[i].distance / length);
+        ones[i] = 1;
+    }
+    factorise(factor, count);
+    solve(factor, count, own);
+    solve(factor, count, ones);
+    double all = 0, per_one = 0, sizes = 0;
+    for (size_t i = 0; i < count; ++i) all += own[i], per_one += ones[i];
+    kriging.clear();
+    for (size_t i = 0; i < count; ++i) {
+        kriging.push_back(own[i] + (1 - all) / per_one * ones[i]);
+        sizes += std::abs(kriging[i]);
+    }
+    if (sizes < kSound) return;
+    // No sound solution: weights by distance.
+    const double reach = near.back().distance + 1e-9;
+    all = 0;
+    for (const Near& each : near) all += 1 / (reach + each.distance);
+    for (size_t i = 0; i < count; ++i) kriging[i] = 1 / (reach + near[i].distance) / all;
 }
 
 }  // namespace gnomon::estimate

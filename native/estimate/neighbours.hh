@@ -19,8 +19,7 @@ struct Near {
 enum State : size_t { kBegun, kAround, kWide, kRatio, kStates };
 constexpr size_t kMostNear[kStates] = {5, 16, 5, 5};
 constexpr size_t kMostInTime = 60;
-constexpr double kNuggets[] = {0.1, 0.5};  // of kriging
-constexpr size_t kNuggetCount = 2;
+constexpr double kNugget = 0.3;  // of kriging
 
 // What is wanted of a search: a bit a state, and one for kriging.
 using Wanted = unsigned;
@@ -35,7 +34,7 @@ class Neighbours {
 
     std::vector<Near> states[kStates];  // the nearest first
     std::vector<uint32_t> in_time;      // the same
-    std::vector<double> kriging[kNuggetCount];  // weights of the nearest of kAround
+    std::vector<double> kriging;  // weights of the nearest of kAround
     double busier;  // how many times more the fixed counters count than around, at least 1
 
   private:
@@ -45,7 +44,7 @@ class Neighbours {
     void weigh(const Sightings&, const std::vector<float>& per);
 
     std::vector<float> late_;  // what readings are fined for distance in time
-    std::vector<float> here_, beside_, ratio_, total_, wide_;
+    std::vector<float> here_, beside_, ratio_, total_, least_;
 };
 
 }  // namespace gnomon::estimate

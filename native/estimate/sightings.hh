@@ -65,6 +65,7 @@ class Sightings {
 
     // A fixed counter in the row of a reading, and the logarithms in a context of all of them.
     double count(size_t i, size_t f) const { return counts_[fixed + f][i]; }
+    const double* counts(size_t f) const { return counts_[fixed + f].data(); }
     const float* logs(size_t context, size_t f) const { return logs_[context * fixed + f].data(); }
     bool knows(size_t context, size_t i) const {
         return fixed > 0 && !std::isnan(logs_[context * fixed][i]);

@@ -205,6 +205,10 @@ void Segment::index_rows(uint64_t from, uint64_t to) {
         }
         uint64_t types = 0, srcs = 0, dsts = 0;
         for (; i < end; ++i) {
+            if (i % kPart == 0)
+                for (int k = 0; k < kClasses; ++k)
+                    block.within[i % kBlock / kPart][k] =
+                        static_cast<uint16_t>(run_[k] - block.before[k]);
             types |= 1ull << (type[i] & 63);
             srcs |= 1ull << (src[i] & 63);
             dsts |= 1ull << (dst[i] & 63);
@@ -351,18 +355,21 @@ uint64_t Segment::recover() {
 
 void Segment::count_before(uint64_t rows, int64_t time, int64_t* out) const {
     if (!rows) return;
-    // Whole blocks come from the index, the rest of one is counted: exact at any zoom.
+    // Whole blocks and parts come from the index, what is left is counted: exact at any zoom.
     const Block* end = index() + blocks(rows);
     const Block* found = std::partition_point(
         index(), end, [time](const Block& block) { return block.t_last < time; });
     const auto block = static_cast<uint64_t>(std::min(found, end - 1) - index());
-    const uint64_t from = block * kBlock, stop = std::min(rows, from + kBlock);
-    const int64_t* to = std::lower_bound(times() + from, times() + stop, time);
-    for (int k = 0; k < kClasses; ++k) out[k] += index()[block].before[k];
+    const uint64_t start = block * kBlock, stop = std::min(rows, start + kBlock);
+    const int64_t* to = std::lower_bound(times() + start, times() + stop, time);
+    const auto last = static_cast<uint64_t>(to - times());
+    const uint64_t part = last > start ? (last - 1 - start) / kPart : 0;
+    const uint64_t from = start + part * kPart;
+    for (int k = 0; k < kClasses; ++k)
+        out[k] += index()[block].before[k] + index()[block].within[part][k];
     const auto* type = reinterpret_cast<const uint8_t*>(column(2));
     const uint8_t* class_of = header().class_of;
     uint32_t counts[4][kClasses] = {};  // four at a time: a count need not wait for the one before
-    const uint64_t last = static_cast<uint64_t>(to - times());
     uint64_t i = from;
     for (; i + 4 <= last; i += 4)
         for (int lane = 0; lane < 4; ++lane) ++counts[lane][class_of[type[i + lane]]];

@@ -13,6 +13,8 @@ namespace gnomon::traces {
 
 constexpr uint32_t kBlock = 4096;       // rows of an entry of the index
 constexpr uint64_t kCapacity = 1 << 20; // the most rows of a segment
+constexpr uint32_t kPart = 512;         // rows of a part of a block, whose classes are counted
+constexpr int kParts = kBlock / kPart;
 constexpr int kClasses = 4;             // what an overview tells apart
 constexpr int kFixed = 9;               // time lc type flags src dst tx addr dt come first
 constexpr int kColumns = 48;
@@ -45,8 +47,9 @@ struct Block {  // enough to skip 4,096 rows, to draw them, and to check them
     uint64_t types, srcs, dsts;  // bit sets, numbers modulo 64
     uint32_t before[kClasses];   // rows of each class before this block in the segment
     std::atomic<uint64_t> check; // sum << 16 | rows that it covers
+    uint16_t within[kParts][kClasses];  // rows of each class before each part in the block
 };
-static_assert(sizeof(Block) == 64);
+static_assert(sizeof(Block) == 128);
 
 class Segment {
 public:

@@ -473,6 +473,7 @@ class LowRankFilter:
 class MixtureOptions:
     memory: int
     calibrated: int
+    blind: bool
 
 class Mixture:
     def __init__(self, events: int, fixed: int, options: MixtureOptions) -> None: ...

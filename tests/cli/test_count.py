@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 
 import pytest
@@ -24,6 +26,23 @@ def test_json_has_exactly_the_promised_keys(gnomon: Run) -> None:
     assert outcome.json["simulated"] is False
     assert outcome.json["warnings"] == [] or PerfSource().host.paranoid == 2
     assert all(set(row) == ROW for row in outcome.json["results"]["counts"])
+
+
+def test_json_has_runs_values_duration_status_and_host(gnomon: Run) -> None:
+    found = gnomon("count", "--json", "-r", "2", "-e", "page-faults", "--", "sh", "-c", "exit 3")
+    results = found.json["results"]
+    assert (found.code, results["exit_status"]) == (3, 3)
+    assert [run["exit_status"] for run in results["runs"]] == [3, 3]
+    times = [run["end"] - run["start"] for run in results["runs"]]
+    assert results["duration"]["mean"] == pytest.approx(sum(times) / 2)
+    assert (results["duration"]["shortest"], results["duration"]["longest"]) == (
+        min(times),
+        max(times),
+    )
+    [row] = results["counts"]
+    assert row["value"] == pytest.approx(sum(row["values"]) / 2)
+    assert results["provenance"]["host"] == platform.node()
+    assert results["provenance"]["cpus"] == os.cpu_count()
 
 
 def test_rows_come_in_the_order_asked_for(gnomon: Run) -> None:

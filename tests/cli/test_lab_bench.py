@@ -34,7 +34,7 @@ def test_the_table_has_every_model(data: Path, capsys: pytest.CaptureFixture[str
     assert "has the least error" in out.splitlines()[0]
     for name in ("default", "default-smoothed", "default-calibrated", "linear-scaling", "hold"):
         assert f"\n{name} " in out
-    assert "predictions of the next row" in out
+    assert "predicted rows ahead" in out
     assert "reading order" in out
     assert "\nshuffled " in out
 

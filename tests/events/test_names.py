@@ -157,15 +157,15 @@ def test_ten_thousand_events() -> None:
     ][:10_000]
     building, finding, suggesting = [], [], []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         index = NameIndex(events)
-        building.append(time.perf_counter() - start)
-        start = time.perf_counter()
+        building.append(time.process_time() - start)
+        start = time.process_time()
         assert index.find("mem_load_retired.l3_miss_5f").name == "MEM_LOAD_RETIRED.L3_MISS_5F"
-        finding.append(time.perf_counter() - start)
-        start = time.perf_counter()
+        finding.append(time.process_time() - start)
+        start = time.process_time()
         assert "MEM_LOAD_RETIRED.L3_MISS_5F" in index.nearest("mem_load_retierd.l3_miss_5f")
-        suggesting.append(time.perf_counter() - start)
+        suggesting.append(time.process_time() - start)
     # benchmarks/encoding.py prints the figures of a quiet machine: 0.04, 0.00001 and 0.004 s.
     assert min(finding) < min(building) / 100
     assert min(suggesting) < min(building)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
 import time
@@ -72,6 +73,7 @@ def test_samples_account_for_all_events_but_one_threshold_a_thread(
 def test_time_on_the_cpu_is_found_too(compile_c: Compile) -> None:
     program = compile_c(SPIN, "spin")
     found = profile(Command((str(program), "0.3")), "cpu-clock:u", threshold=200_000)
+    assert re.search(r"one every 200 µs; counted [0-9.]+ m?s$", found.summary)
     hottest = found.by_function()[0]
     assert hottest.function == "hot"
     assert hottest.samples > 0.8 * found.samples

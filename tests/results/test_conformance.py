@@ -6,14 +6,12 @@ A kind is in the registry of gnomon/result.py and has its cases in tests/results
 from __future__ import annotations
 
 import csv
-import gc
 import io
 import json
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from html.parser import HTMLParser
 from importlib import import_module
@@ -21,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.growth import growth
 from tests.results.validation import complaints
 
 from gnomon.result import KINDS, Result, same
@@ -225,27 +224,7 @@ def test_it_imports_neither_the_analysis_nor_the_store(kind: str, tmp_path: Path
     assert len(ours) <= (20 if kind == "survey" else 25), ours
 
 
-@pytest.fixture
-def uncollected() -> Iterator[None]:
-    """The collector of garbage looks at all objects of the whole suite: it would be measured."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def _seconds(action: Callable[[], object], times: int) -> float:
-    """Return the processor time that an action takes, the least of some."""
-    took = []
-    for _ in range(times):
-        began = time.process_time()
-        action()
-        took.append(time.process_time() - began)
-    return min(took)
-
-
 @every_kind
-@pytest.mark.usefixtures("uncollected")
 def test_ten_times_the_rows_take_at_most_twelve_times_the_time(kind: str) -> None:
     cases = _cases(kind)
     actions: dict[str, Callable[[Result], object]] = {
@@ -257,11 +236,5 @@ def test_ten_times_the_rows_take_at_most_twelve_times_the_time(kind: str) -> Non
     }
     few, many = cases.huge(300), cases.huge(3000)
     for name, action in actions.items():
-        action(few)
-        for attempt in range(1, 5):  # once is enough where nothing disturbs
-            small = _seconds(lambda: action(few), 3)  # noqa: B023
-            large = _seconds(lambda: action(many), attempt)  # noqa: B023
-            if large <= 12 * small:
-                break
-        else:
-            pytest.fail(f"{name}: {small:.3f} s for 300 rows, {large:.3f} s for 3,000")
+        grown = growth(lambda: action(few), lambda: action(many), enough=12)  # noqa: B023
+        assert grown <= 12, name

@@ -159,7 +159,7 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
-    def until(self, words: str, seconds: float = 15.0) -> str:
+    def until(self, words: str, seconds: float = 120) -> str:
         """Wait for words; return what was written since the last ones."""
         deadline = time.monotonic() + seconds
         while words not in _SGR.sub("", self.text):

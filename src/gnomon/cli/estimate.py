@@ -11,6 +11,7 @@ examples:
   gnomon estimate --on laptop -i 20us -o run.gnomon -- workload:ramp-compute
   gnomon estimate run.gnomon
   gnomon estimate run.gnomon --smooth --html run.html
+  gnomon estimate run.gnomon --ahead 400us
   gnomon estimate --watch --on laptop -- workload:ramp-compute
   gnomon estimate --watch -a -i 100ms
   gnomon estimate identify run.gnomon --closure 5 --store
@@ -65,6 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--parameters", metavar="NAME",
         help="stored processes to use: a workload, MACHINE/WORKLOAD or a file",
     )  # fmt: skip
+    add("--ahead", metavar="TIME", help="also predict this much time after the last tick")
     recorded = parser.add_argument_group("recording")
     options.add(recorded, "run")
     recorded.add_argument("--smooth", action="store_true", help="estimate from the whole run")

@@ -110,6 +110,7 @@ def profile(
             sampler.exit_status,
             By(by),
             top,
+            request.event.unit,
             warnings=_warnings(sampler.lost, sampler.throttled),
             provenance=source.provenance(target),
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
 
+from gnomon import units
 from gnomon.result import Result, derived
 
 
@@ -54,6 +55,7 @@ class Profile(Result):
     exit_status: int | None = None
     by: By = By.FUNCTION
     top: int = 20
+    unit: str = ""
 
     @derived
     def samples(self) -> int:
@@ -65,9 +67,12 @@ class Profile(Result):
         """How many samples there are of what, and how they relate to the count."""
         if not self.samples:
             return f"no samples of {self.event}: try a smaller threshold with -c"
-        counted = "unknown" if self.counted is None else f"{self.counted:,}"
-        every = f"{self.samples:,} samples of {self.event}, one every {self.threshold:,}"
-        return f"{every}; counted {counted}"
+        counted = "unknown" if self.counted is None else self._amount(self.counted)
+        every = f"{self.samples:,} samples of {self.event}, one every"
+        return f"{every} {self._amount(self.threshold)}; counted {counted}"
+
+    def _amount(self, value: int) -> str:
+        return units.brief(value, self.unit) if self.unit else f"{value:,}"
 
     @derived
     def hits(self) -> tuple[Hit, ...]:

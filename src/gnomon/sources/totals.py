@@ -180,14 +180,17 @@ class TotalsCounting(Closing):
     def stop(self) -> Snapshot:
         """Cease to count."""
         self._require("stop", "running")
-        self._final = self._snapshot()
+        self._final = self._final or self._snapshot()
         self._state = "stopped"
         return self._final
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end of the target; False when the time was over first."""
+        """Wait for the end of the target, and of the count; False when the time was over first."""
         self._require("wait for", "running", "stopped")
-        return self._subject.wait(timeout)
+        ended = self._subject.wait(timeout)
+        if ended and self._final is None:
+            self._final = self._snapshot()
+        return ended
 
     def ticks(self, interval: int, until: Callable[[], bool]) -> Iterator[Snapshot]:
         """Start, then yield a snapshot each interval, the last one when counting stops."""

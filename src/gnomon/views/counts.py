@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon import units
@@ -39,16 +39,21 @@ def totals(
     counts: Sequence[EventCount],
     duration: Duration | None,
     infos: Sequence[EventInfo] = (),
+    durations: Mapping[str, Duration] | None = None,
     *,
     per_scope: bool,
 ) -> Iterator[b.Block]:
-    """Yield a table of counts, and what a mark in it means."""
+    """Yield a table of counts, and what a mark in it means.
+
+    `durations` are those of events that were not counted in all runs.
+    """
     texts = {info.name: info.description for info in infos}
 
     def rate(count: EventCount) -> b.Cell | None:
-        if duration is None or count.is_level:
+        own = (durations or {}).get(count.event, duration)
+        if own is None or count.is_level:
             return None  # a level has no rate
-        return per_second(duration.rate(count.value), count.unit)
+        return per_second(own.rate(count.value), count.unit)
 
     yield b.Table.of(
         counts,

@@ -20,6 +20,8 @@ from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Command, Turn
 from gnomon.sources.machine.source import MachineSource
 
+from .series import in_turn, program
+
 EVENTS = "branches,branch-misses,L1-dcache-loads,cache-misses,dTLB-load-misses,page-faults"
 WORK = ["workload:bfs", "size=1024"]
 
@@ -282,3 +284,46 @@ def test_what_changed_its_name_says_so() -> None:
     for name in ("observe", "state_of"):
         with pytest.raises(AttributeError, match=r"now gnomon\.estimate"):
             getattr(gn, name)
+
+
+def test_ticks_to_come_are_expected_within_intervals_that_grow() -> None:
+    readings = in_turn(*program(240, 4))
+    found = gn.estimate(readings, ahead="8s")  # a tick of arrays lasts a second
+    assert [each.event for each in found.ahead] == list(readings.layout.events)
+    for each in found.ahead:
+        assert len(each.rates) == 8
+        assert all(
+            low <= rate <= high
+            for low, rate, high in zip(each.lows, each.rates, each.highs, strict=True)
+        )
+    widths = [sum(e.highs[at] - e.lows[at] for e in found.ahead) for at in (0, 7)]
+    assert widths[1] > widths[0]
+    assert not gn.estimate(readings).ahead
+    for wrong, said in (("0s", "longer than zero"), ("2000s", "at most 1,000")):
+        with pytest.raises(UsageError, match=said):
+            gn.estimate(readings, ahead=wrong)
+
+
+def test_what_cannot_be_true_is_left_out_of_arrays_and_named() -> None:
+    readings = in_turn(*program(240, 4))
+    rows = np.flatnonzero(np.isfinite(readings.counts[:, 1]))
+    counts, fixed, seconds = (
+        each.copy() for each in (readings.counts, readings.fixed, readings.seconds)
+    )
+    counts[rows[20:23], 1] = [np.inf, -3.0, -(2.0**48)]  # a counter that was reset, or wrapped
+    fixed[100, 0] = -1.0
+    seconds[[50, 51]] = [0.0, -2.0]
+    bad = replace(readings, counts=counts, fixed=fixed, seconds=seconds)
+    found, usual = gn.estimate(bad), gn.estimate(readings)
+    assert len(found) == len(usual) - 2
+    said = " ".join(found.warnings)
+    assert "2 ticks in which time did not pass" in said
+    assert "3 readings of event1 were negative or infinite" in said
+    assert "1 readings of instructions" in said
+    assert np.isfinite(found.estimates.mean[20:]).all()
+    kept = np.delete(np.arange(240), [50, 51])
+    same = found.estimates.mean[:48, 2], usual.estimates.mean[kept][:48, 2]
+    assert np.array_equal(*same)  # nothing wrong has happened yet
+    late = np.abs(found.estimates.mean - usual.estimates.mean[kept])[150:, [0, 2, 3]].sum()
+    assert late < 0.2 * usual.estimates.mean[kept][150:, [0, 2, 3]].sum()
+    assert not usual.warnings

@@ -110,3 +110,25 @@ def test_an_order_or_a_weight_that_is_none_is_an_error() -> None:
         find_order("best", LAYOUT)
     with pytest.raises(UsageError, match="'z' takes no turns"):
         find_order("chosen", LAYOUT, weights={"z": 1.0})
+
+
+def test_a_choice_says_what_it_was_made_of() -> None:
+    order = find_order("chosen", LAYOUT, weights={"c": 5.0})
+    random = np.random.default_rng(0)
+    rules = set()
+    for _ in range(80):
+        chosen = order.choose()
+        why = order.why(chosen)
+        rules.add(why.rule)
+        if why.rule == "worth most":
+            assert why.event == LAYOUT.events[chosen]
+            assert why.weight == (5.0 if chosen == 2 else 1.0)
+            assert why.waited is not None
+            assert why.waited >= 0
+            assert why.distance is not None
+            assert why.distance >= 0
+        read = np.full(EVENTS, np.nan)
+        read[chosen] = random.uniform(10, 20)
+        order.note(Tick(1.0, random.uniform(1e6, 2e6, 2), read))
+    assert {"never read before", "worth most"} <= rules
+    assert find_order("round-robin", LAYOUT).why(0).rule == "its turn"

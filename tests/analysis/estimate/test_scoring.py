@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.analysis.estimate.model import Estimates, causal
+from gnomon.analysis.estimate.model import Estimates, causal, strict
 from gnomon.analysis.estimate.models import model_names
-from gnomon.analysis.estimate.scoring.data import CounterSeries, read_data_sets
+from gnomon.analysis.estimate.scoring.data import CounterSeries, DataSet, read_data_sets
 from gnomon.analysis.estimate.scoring.errors import event_scores
+from gnomon.analysis.estimate.scoring.extras import HORIZONS, predictions
 from gnomon.analysis.estimate.scoring.masking import as_chosen, in_turn
 from gnomon.analysis.estimate.scoring.run import (
     Entry,
@@ -118,6 +119,28 @@ def test_garbage_in_unread_cells_changes_nothing() -> None:
             assert np.array_equal(one.mean, two.mean)
 
 
+@pytest.mark.parametrize("name", model_names())
+def test_no_estimate_depends_on_what_comes_later_or_was_not_read(name: str) -> None:
+    """The past is as it was with another future, and with garbage in all that was not read."""
+    series, half = _series(rows=80, events=4), 40
+    random = np.random.default_rng(1)
+    counts, fixed = series.counts.copy(), series.fixed.copy()
+    counts[half:] *= random.uniform(0, 3, counts[half:].shape)
+    fixed[half:] *= random.uniform(0.1, 3, fixed[half:].shape)
+    hidden = np.isnan(in_turn(series).counts)
+    counts[hidden] = random.uniform(0, 1e12, hidden.sum())
+    other = CounterSeries(series.name, series.events, series.fixed_events, counts, fixed)
+    model = Entry(name, Rule.CAUSAL).make()
+    for rule in (causal, strict):
+        one, two = rule(model, in_turn(series)), rule(model, in_turn(other))
+        for values, altered in zip(
+            (one.mean, one.deviation, one.low, one.high),
+            (two.mean, two.deviation, two.low, two.high),
+            strict=True,
+        ):
+            assert np.array_equal(values[:half], altered[:half], equal_nan=True)
+
+
 def test_linear_scaling_is_the_unit() -> None:
     scores = score_file(_series(), Entry("linear-scaling", Rule.CAUSAL))
     assert [each.window_ratio for each in scores] == pytest.approx([1, 1, 1])
@@ -150,6 +173,24 @@ def test_orders_decide_what_is_read() -> None:
     shuffled = as_chosen(model, series, "shuffled", 0)
     assert len(shuffled) == 60
     assert not np.array_equal(in_order.mean, shuffled.mean)
+
+
+def test_the_default_stands_beside_the_best_single_model() -> None:
+    data_set = DataSet("set", (_series(rows=310, events=4),), 0)
+    entries = choose_entries(["default", "hold", "mlr", "default-smoothed", "choice"])
+    robust = score([data_set], entries, extras=False)["set"].robust
+    assert set(robust) == {"causal"}  # nothing else saw all rows
+    assert robust["causal"].best == "mlr"
+    assert robust["causal"].times == pytest.approx(
+        robust["causal"].default_ratio / robust["causal"].best_ratio
+    )
+
+
+def test_predictions_further_ahead_cover_as_well() -> None:
+    found = predictions(_series(rows=600, events=3))
+    for rows in HORIZONS:
+        assert all(0 <= ratio < 1.5 for ratio, _ in found[rows])
+        assert np.mean([covered for _, covered in found[rows]]) > 0.8
 
 
 def test_models_are_chosen_by_name_and_rule() -> None:

@@ -33,24 +33,24 @@ NAN = math.nan
 UNKNOWN: Cell = (NAN, NAN, NAN, NAN)
 
 CALIBRATED, FADED = 2500, 0.3
-DISCOUNT, SHARPNESS, ENOUGH, NEGLIGIBLE, AGE = 0.98, 8.0, 10.0, 7.0, 0.4
+DISCOUNT, SHARPNESS, ENOUGH, NEGLIGIBLE, AGE = 0.98, 6.0, 10.0, 6.0, 0.4
 SURPRISING, UNHEARD_OF, SIMILAR, BESIDE, COMPARED = 5.0, 15.0, 6.0, 2, 100
-ERRORS = 200
+ERRORS, RIPE = 200, 20.0
 HORIZONS = (1, 2, 4, 8, 16, 32)
 
 
-def experts_of(width: int) -> tuple[list[bool], Row]:
-    """Which go by time, and what each weighs before there is a test."""
+def experts_of(width: int) -> tuple[list[bool], Row, Row]:
+    """Which go by time, what each weighs before there is a test, and what it gains by tests."""
     by_time: list[bool] = []
     prior: Row = []
+    favour: Row = []
     telling = min(width, TELLING)
     for way in range(telling + 2):
-        by_time += [manner <= 3 for manner in range(18)]
-        prior += [
-            2.0 if 0 < way <= telling else 4.0 if way == manner == 0 else 1.0
-            for manner in range(18)
-        ]
-    return by_time + [False] * 13, prior + [1.0] * 13
+        by_time += [manner <= 3 for manner in range(17)]
+        usual = 2.0 if 0 < way <= telling else 1.0
+        prior += [4.0 if way == 0 else usual, *[usual] * 16]
+        favour += [*[1.0] * 7, *[2.0] * 9, 3.0]
+    return by_time + [False] * 13, prior + [1.0] * 13, [*favour, 1.0, *[3.0] * 12]
 
 
 @dataclass
@@ -63,16 +63,17 @@ class Losses:
         self.sums = [s * DISCOUNT + loss for s, loss in zip(self.sums, losses, strict=True)]
 
     def weights(self, width: int, age: float = 1.0) -> Row:
-        by_time, prior = experts_of(width)
+        by_time, prior, favour = experts_of(width)
         if self.tests <= 0:
             return prior
         sums = [s * age if timed else s for s, timed in zip(self.sums, by_time, strict=True)]
         least = min(sums)
         slope = SHARPNESS * min(1.0, self.tests / ENOUGH)
         found = []
-        for each, weight in zip(sums, prior, strict=True):
+        ripe = min(1.0, self.tests / RIPE)
+        for each, weight, gain in zip(sums, prior, favour, strict=True):
             fall = slope * (each / least - 1) if least > 0 else NEGLIGIBLE * (each > 0)
-            found.append(weight * math.exp(-fall) if fall < NEGLIGIBLE else 0.0)
+            found.append(weight * gain**ripe * math.exp(-fall) if fall < NEGLIGIBLE else 0.0)
         return found
 
 
@@ -386,7 +387,9 @@ class Twin:
                 interval = track.ahead_intervals[h]
                 down, up = max(down, interval.down() * size), max(up, interval.up() * size)
                 deviation = max(deviation, interval.deviation() * size)
-                row.append((found[0], deviation, max(0.0, found[0] - down), found[0] + up))
+                most = max(found[0], 2 * max(*track.values[-self.memory :], track.usual()))
+                low, high = max(0.0, found[0] - down), min(found[0] + up, most)
+                row.append((found[0], deviation, low, high))
         return rows
 
 

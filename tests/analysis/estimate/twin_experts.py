@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Row = list[float]
 
-FORGETS, LAMBDAS, NUGGETS = (0.5, 0.8, 0.95), (0.9, 0.97, 0.995), (0.1, 0.5)
+FORGETS, LAMBDAS, NUGGET = (0.5, 0.8, 0.95), (0.9, 0.97, 0.995), 0.3
 IN_TIME, CAPPED, TELLING = 60, 40, 4
 f32 = np.float32
 
@@ -179,7 +179,7 @@ class Near:
     wide: list[tuple[float, int]]
     ratio: list[tuple[float, int]]
     in_time: list[int]
-    kriging: list[Row]
+    kriging: Row
     busier: float
 
 
@@ -243,9 +243,7 @@ def nearest_in_time(event: Event, allowed: Allowed, row: int) -> list[int]:
     return found or allowed.usable()[:1]
 
 
-def kriging(
-    run: Run, event: Event, near: list[tuple[float, int]], per: NDArray[np.float32]
-) -> list[Row]:
+def kriging(run: Run, event: Event, near: list[tuple[float, int]], per: NDArray[np.float32]) -> Row:
     far = np.array([distance for distance, _ in near])
     length = 2 * max(float(far.mean()), 1e-3)
     between = np.zeros((len(near), len(near)))
@@ -258,17 +256,14 @@ def kriging(
                 part = run.apart_in(r + beside, s + beside, per)
                 total += here if part is None else part  # type: ignore[operator]
             between[a, b] = between[b, a] = float(total)  # type: ignore[arg-type]
-    found = []
-    for nugget in NUGGETS:
-        matrix = np.exp(-between / length) + nugget * np.eye(len(near))
-        own = np.linalg.solve(matrix, np.exp(-far / length))
-        ones = np.linalg.solve(matrix, np.ones(len(near)))
-        weights = own + (1 - own.sum()) / ones.sum() * ones
-        if not np.abs(weights).sum() < 3:
-            weights = 1 / (far[-1] + 1e-9 + far)
-            weights /= weights.sum()
-        found.append(list(weights))
-    return found
+    matrix = 1 / (1 + between / length) + NUGGET * np.eye(len(near))
+    own = np.linalg.solve(matrix, 1 / (1 + far / length))
+    ones = np.linalg.solve(matrix, np.ones(len(near)))
+    weights = own + (1 - own.sum()) / ones.sum() * ones
+    if not np.abs(weights).sum() < 3:
+        weights = 1 / (far[-1] + 1e-9 + far)
+        weights /= weights.sum()
+    return list(weights)
 
 
 # ---- experts -------------------------------------------------------------------------------------
@@ -342,9 +337,8 @@ def one_way(run: Run, event: Event, near: Near, row: int, lines: list[Row], way:
             pairs = [(carried(i), 1 / (reach + distance)) for distance, i in some]
             mean = sum(v * w for v, w in pairs) / sum(w for _, w in pairs)
             found.append(mean if most == 2 else weighted_median(pairs))
-    for weights in near.kriging:
-        total = sum(w * carried(i) for w, (_, i) in zip(weights, near.around, strict=True))
-        found.append(max(total, 0.0))
+    total = sum(w * carried(i) for w, (_, i) in zip(near.kriging, near.around, strict=True))
+    found.append(max(total, 0.0))
     return found
 
 

@@ -127,6 +127,12 @@ def test_a_program_that_is_over_at_once_counts_its_own_start() -> None:
     assert "runs for only 400 µs" in _texts([0.4 * MS] * 4)
 
 
+def test_a_process_that_ran_before_has_no_start_to_count() -> None:
+    anchor = _indicator("task-clock", {(0, 0): 0.4 * MS, (1, 0): 0.4 * MS}, unit="ns")
+    origin = Provenance("perf", plan=PERF[:1], repeat=2, target="process 12")
+    assert doubts([anchor], _runs(2, batches=1), origin) == ()
+
+
 def test_one_run_says_nothing_about_spread() -> None:
     assert "are unknown" in _texts(_steady(2), repeat=1)
     assert "are unknown" not in _texts(_steady(2), repeat=2)

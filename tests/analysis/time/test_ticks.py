@@ -106,3 +106,15 @@ def test_a_first_run_that_read_from_the_disk_is_a_doubt() -> None:
     assert (found.claim, found.doubt, found.value) == (Claim.COLD, True, 50 << 20)
     assert found.time == pytest.approx(0.5 * warm.elapsed)
     assert not any(f.claim is Claim.COLD for f in over_runs([warm, warm, warm]).findings)
+
+
+def test_ticks_take_faults_for_page_ins() -> None:
+    spans = [(10 * n, 10 * n + 4) for n in range(100)]
+    run = ticked({100: spans}, 1000)
+    for start, end in spans:
+        run.add(end + 5, Moment.FAULT, 100, 100)
+        run.add(start + 9, Moment.FAULT, 100, 100)
+    result = made(run, 1000)
+    assert result.first is not None
+    assert result.first.cause is Cause.PAGE_IN
+    assert result.first.share == pytest.approx(0.6, abs=0.05)

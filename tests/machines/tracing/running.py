@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gnomon.machines.operations import OPERATION, Code
 from gnomon.machines.tracing import TracedProgram, trace
 
-LIMIT = 30.0  # seconds, for programs that take milliseconds
+LIMIT = 120.0  # seconds, for programs that take milliseconds
 
 
 @dataclass(frozen=True)

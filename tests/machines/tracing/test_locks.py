@@ -172,6 +172,25 @@ int main(void) {
     return 0;
 }
 """
+# The macros of SPLASH wait for every thread from 0 on, the caller among them.
+_ITSELF = """
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+static int memory[4096];
+static void *body(void *unused) {
+    for (int i = 0; i < 4096; i++) memory[i]++;
+    return unused;
+}
+int main(void) {
+    pthread_t thread; pthread_create(&thread, 0, body, 0);
+    int self = pthread_join(pthread_self(), 0) == EDEADLK;
+    pthread_join(thread, 0);
+    for (int i = 0; i < 4096; i++) memory[i]++;
+    printf("%d %d\\n", self, memory[4095]);
+    return 0;
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -185,6 +204,7 @@ int main(void) {
         pytest.param(_QUEUE, ("-pthread",), "40200\n", id="conditions"),
         pytest.param(_CRITICAL, ("-fopenmp",), "79600 79600\n", id="critical"),
         pytest.param(_ROBUST, ("-pthread",), "1\n", id="robust"),
+        pytest.param(_ITSELF, ("-pthread",), "1 2\n", id="itself"),
     ],
 )
 @pytest.mark.parametrize("machine", ["ring-4", "niagara2"])

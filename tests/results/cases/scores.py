@@ -6,6 +6,7 @@ from gnomon.analysis.estimate.scoring.result import (
     DataSetScore,
     ModelScore,
     OrderScore,
+    PredictionScore,
     Scores,
     TotalScore,
 )
@@ -27,6 +28,7 @@ def _of(models: int, text: str = "") -> Scores:
         TotalScore(0.15, 0.16, 0.885),
         0.639,
         {text or "chosen": OrderScore(0.29, 0.76, 0.87), f"{text}2": OrderScore(0.3, 1.0, 1.0)},
+        {"1": PredictionScore(0.639, 0.9), "16": PredictionScore(0.8, 0.88)},
     )
     none = DataSetScore(0, 4, 0, None, {})
     return Scores(1, {text or "corun": full, f"{text}short": none}, warnings=(text or "left out",))

@@ -111,6 +111,7 @@ def callback(x):
     return x
 def sorting():
     sorted(range(50), key=callback)
+print("ready", flush=True)
 while True:
     sorting()
 """
@@ -121,7 +122,7 @@ def test_samples_have_python_functions_where_the_interpreter_is(interpreter: str
     stacks = Stacks()
     legal = ("leaf", "callback", "sorting", "<module>")
     with _running(interpreter, "-c", _BUSY) as busy:
-        time.sleep(0.5)
+        assert busy.stdout and busy.stdout.readline() == "ready\n"
         target = _process(stacks, busy.pid)
         try:
             recorder = Recorder(busy.pid, 499, 16384)
@@ -161,6 +162,7 @@ def first():
 def second():
     b(20)
     c(20)
+print("ready", flush=True)
 while True:
     first()
     second()
@@ -171,7 +173,7 @@ while True:
 def test_functions_that_run_for_a_microsecond_have_their_share(interpreter: str) -> None:
     stacks = Stacks()
     with _running(interpreter, "-c", _SHORT) as busy:
-        time.sleep(0.5)
+        assert busy.stdout and busy.stdout.readline() == "ready\n"
         leaves = _leaves(stacks, _process(stacks, busy.pid), 2.0)
     loops = leaves["a"] + leaves["b"] + leaves["c"]
     if loops < 100:

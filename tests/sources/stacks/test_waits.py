@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import all_asleep, wait_for
 
 from gnomon._native import FrameLibrary, FrameSpace, wait_stack
 from gnomon.sources.stacks import Ending, Quality, Stacks, WaitStatus
@@ -44,12 +44,8 @@ def test_the_caller_of_a_lock_is_seen(options: str, tmp_path: Path) -> None:
     subprocess.run(["gcc", *options.split(), "-pthread", "-o", program, source], check=True)
     process = subprocess.Popen([program])
     try:
-        deadline = time.monotonic() + 10
-        tids: list[int] = []
-        while len(tids) < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-            tids = [int(name) for name in os.listdir(f"/proc/{process.pid}/task")]  # noqa: PTH208
-        time.sleep(0.1)
+        wait_for(lambda: all_asleep(process.pid, threads=2))
+        tids = [int(name) for name in os.listdir(f"/proc/{process.pid}/task")]  # noqa: PTH208
         stacks = Stacks()
         target = stacks.process(process.pid)
         assert target.refresh()
@@ -91,7 +87,7 @@ def test_code_without_tables_gives_one_guess_at_most_and_it_is_marked(tmp_path: 
     subprocess.run(["gcc", *bare, "-pthread", "-o", program, source], check=True)
     process = subprocess.Popen([program])
     try:
-        time.sleep(0.5)
+        wait_for(lambda: all_asleep(process.pid, threads=2))
         stacks = Stacks()
         target = stacks.process(process.pid)
         assert target.refresh()
@@ -114,9 +110,8 @@ def test_code_without_tables_gives_one_guess_at_most_and_it_is_marked(tmp_path: 
 def test_threads_that_run_or_have_ended_are_told_apart() -> None:
     busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     try:
-        time.sleep(0.2)
         space = FrameSpace(FrameLibrary(), busy.pid)
-        assert wait_stack(space, busy.pid)[0] == WaitStatus.RUNNING
+        assert wait_for(lambda: wait_stack(space, busy.pid)[0] == WaitStatus.RUNNING)
     finally:
         busy.kill()
         busy.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.sources.stacks.libdw import Libdw
 from tests.sources.stacks.recorder import RefusedError, Sample, record
+from tests.waiting import all_asleep, wait_for
 
 from gnomon._native import FrameFile, FrameLibrary, FrameSpace, wait_stack
 
@@ -219,7 +219,7 @@ def test_a_program_that_has_been_deleted_is_walked_by_what_runs(tmp_path: Path) 
     shutil.copy("/bin/true", other)
     process = subprocess.Popen([program, "60"])
     try:
-        time.sleep(0.2)
+        wait_for(lambda: all_asleep(process.pid))
         other.replace(program)  # another build under the same path, as an upgrade leaves it
         library = FrameLibrary()
         space = FrameSpace(library, process.pid)

@@ -72,7 +72,7 @@ static void many(int count) {
     pthread_attr_setstacksize(&small, 65536);
     pthread_t *threads = calloc(count, sizeof *threads);
     for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], &small, sleep_and_run, (void *)100L)) exit(3);
+        if (pthread_create(&threads[i], &small, sleep_and_run, (void *)250L)) exit(3);
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
 }
 
@@ -235,7 +235,7 @@ int main(int count, char **words) {
     } else if (!strcmp(mode, "daemon")) {
         if (fork() == 0) {
             setsid();
-            nap(1000);
+            nap(10000);
             _exit(0);
         }
         nap(100);

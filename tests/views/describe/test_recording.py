@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from pathlib import Path
 
+from gnomon.analysis.recorded.opening import recording_of
 from gnomon.analysis.recorded.result import Course, RecordingResult, Series
-from gnomon.recording.contents import EventInfo, Provenance, RunInfo
+from gnomon.recording import Recording
+from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.recording.writer import RecordingWriter
 from gnomon.views.blocks import Chart
 from gnomon.views.show import blocks, show
 
@@ -40,6 +45,24 @@ def _shown(result: RecordingResult) -> str:
 
 def _row(course: Course, *infos: EventInfo) -> list[str]:
     return _shown(_result(course=course, infos=infos)).splitlines()[-1].split()
+
+
+def test_a_rate_is_that_of_the_runs_that_counted_the_event(tmp_path: Path) -> None:
+    """Valgrind takes fifty times as long: what the host counts has not taken that time."""
+    origin = Provenance("host", command=("a",), plan=("host page-faults", "valgrind Ir"), repeat=1)
+    infos = (EventInfo("page-faults", ""), EventInfo("Ir", ""))
+    with RecordingWriter(tmp_path / "two", origin, infos) as writer:
+        for batch, (event, seconds) in enumerate([("page-faults", 1), ("Ir", 50)]):
+            end = seconds * 10**9
+            status = Status.COUNTED
+            writer.append([Reading(end, event, "process", 100, end, end, status, batch=batch)])
+            writer.add_run(RunInfo(0, batch, 0, end, exit_status=0))
+    with Recording.open(tmp_path / "two.gnomon") as recording:
+        result = recording_of(recording)
+    text = _shown(result)
+    assert re.search(r"page-faults +100 +100 % +100 /s", text), text
+    assert re.search(r"Ir +100 +100 % +2 /s", text), text
+    assert "Over time" not in text  # of two runs
 
 
 def test_the_origin_is_told_line_by_line() -> None:

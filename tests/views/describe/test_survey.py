@@ -24,9 +24,16 @@ def test_a_survey_says_what_was_counted_and_what_matters() -> None:
     assert "from the kernel and the hardware (perf)" in text
     assert "from the SIMULATED machine laptop" in text
     assert "105 ms elapsed on average, in runs without slowdown" in text
-    assert "1 event-1 accounts for about " in text
+    assert "1 No event accounts for 1 % of the time, by typical costs." in text
     assert "1 zero: event-35" in text
     assert "laptop (simulated)" in text
+
+
+def test_the_event_that_costs_most_is_the_answer() -> None:
+    result = cases.small()
+    rows = (replace(result.rows[0], share=0.83), *result.rows[1:])
+    text = _shown(replace(result, rows=rows))
+    assert f"1 {rows[0].event} accounts for about 83 % of the time, by typical costs." in text
 
 
 def test_a_screen_shows_what_matters_most_and_says_how_much_more_there_is() -> None:

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, cast
 
 from gnomon.analysis.estimate.gather import Gatherer, Keeper
 from gnomon.analysis.estimate.models import find_model, with_parameters
-from gnomon.analysis.estimate.result import Estimates, Now, Readings, State, ValueNow, rate_unit
+from gnomon.analysis.estimate.result import (
+    Estimates,
+    Now,
+    Readings,
+    State,
+    ValueNow,
+    Why,
+    rate_unit,
+)
 from gnomon.analysis.estimate.schedule import ORDER, find_order
 from gnomon.analysis.estimate.sets import Sets, plan_sets
 from gnomon.errors import NotSupportedError, UsageError
@@ -60,6 +68,7 @@ class Moment:
     tick: Tick
     gathered: Gatherer
     scene: Scene
+    why: Why
 
     def now(self, *, metrics: bool = True) -> Now:
         """Return the tick as numbers, for those who show it."""
@@ -88,6 +97,7 @@ class Moment:
             seconds=tick.seconds,
             tick=gathered.intake.ticks,
             set=self.turn.chosen,
+            why=self.why,
             simulated=self.scene.provenance.simulated,
             events=events,
             metrics=self._metrics(now) if metrics else {},
@@ -127,6 +137,7 @@ def estimate(
     calibration: Sequence[str | os.PathLike[str]] = (),
     parameters: str | os.PathLike[str] | None = None,
     smooth: bool = False,
+    ahead: str | int | None = None,
     run: int | None = None,
     seed: int = 1,
     output: str | os.PathLike[str] | None = None,
@@ -150,23 +161,30 @@ def estimate(
 
     A recording is returned with the estimates that are stored in it, unless `model` or
     `parameters` ask for others, or `smooth` for estimates of each tick from the whole run; `run`
-    chooses one of several runs. Every one of these can be asked for readings as well.
+    chooses one of several runs. Every one of these can be asked for readings as well. With
+    `ahead`, a time, the ticks that would follow are predicted.
 
     >>> state = gn.estimate(["sleep", "0.2"], "page-faults,context-switches", registers=1)
     >>> all(line.low <= line.total <= line.high for line in state.events)
     True
     """
+    from gnomon.analysis.estimate.prediction import with_prediction
+
     if isinstance(subject, Readings):
         from gnomon.analysis.estimate.recorded import of_readings
 
-        return of_readings(subject, model=model or "default", smooth=smooth)
+        state = of_readings(subject, model=model or "default", smooth=smooth)
+        return state if ahead is None else with_prediction(state, ahead, model)
     if isinstance(subject, str | os.PathLike) or is_recording(subject):
         from gnomon.analysis.estimate.recorded import estimated_again
 
         opened = cast("str | Recording", subject)
-        return estimated_again(opened, model=model, smooth=smooth, run=run, parameters=parameters)
+        state = estimated_again(opened, model=model, smooth=smooth, run=run, parameters=parameters)
+        return state if ahead is None else with_prediction(state, ahead, model)
     if smooth or run is not None:
         raise UsageError("--smooth and --run are for a recording: give one in place of a program.")
+    if ahead is not None and not keep:
+        raise UsageError("--ahead needs all ticks of the run, which --watch does not keep.")
     model = model or ("default" if parameters is None else "choice")
     order = order or ORDER
     target = as_target(cast("Sequence[str] | Target", subject))
@@ -219,7 +237,7 @@ def estimate(
         )
         watcher = None
         if on_tick is not None:
-            watcher = _watcher(on_tick, provenance, infos, gathered)
+            watcher = _watcher(on_tick, provenance, infos, gathered, chooser)
         outcome = follow(rotation, gathered, chooser, target, steady(step), limit, watcher)
         warnings = (*sets.warnings, *unknown, *outcome.warnings)
         if writer is not None:
@@ -243,6 +261,8 @@ def estimate(
             provenance=provenance,
         )
         found = with_metrics(found) if len(found) else found
+    if ahead is not None and len(found):
+        found = with_prediction(found, ahead, chosen)
     return replace(
         found,
         warnings=warnings,
@@ -278,14 +298,18 @@ def _plan(source: Source, events: str | None, always: str | None, registers: int
 
 
 def _watcher(
-    on_tick: OnTick, provenance: Provenance, infos: tuple[EventInfo, ...], gathered: Gatherer
+    on_tick: OnTick,
+    provenance: Provenance,
+    infos: tuple[EventInfo, ...],
+    gathered: Gatherer,
+    order: Order,
 ) -> Watcher:
     from gnomon.analysis.estimate.metrics import bound_metrics
 
     layout = gathered.layout
     metrics = bound_metrics(provenance, infos, (*layout.fixed, *layout.events))
     scene = Scene(provenance, infos, metrics)
-    return lambda turn, tick: on_tick(Moment(turn, tick, gathered, scene))
+    return lambda turn, tick: on_tick(Moment(turn, tick, gathered, scene, order.why(turn.chosen)))
 
 
 def weights_of_events(

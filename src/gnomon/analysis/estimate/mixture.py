@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gnomon.analysis.estimate.model import Estimates, Filter, Layout, Readings, Tick
 
 if TYPE_CHECKING:
-    from gnomon._native import Mixture
+    from gnomon._native import Mixture, MixtureOptions
     from gnomon.analysis.estimate.model import Array
 
 
@@ -31,9 +31,9 @@ class AnalogueMixture:
 
     def begin(self, layout: Layout, calibration: Readings | None = None) -> Filter:
         """A filter; a calibration gives it analogues and weights to begin with."""
-        from gnomon._native import Mixture, MixtureOptions
+        from gnomon._native import Mixture
 
-        mixture = Mixture(len(layout), max(len(layout.fixed), 1), MixtureOptions())
+        mixture = Mixture(len(layout), max(len(layout.fixed), 1), _options(layout))
         if calibration is not None:
             turns = len(layout.sets) or len(layout)
             mixture.calibrate(_fixed_of(calibration), _array(calibration.counts), max(turns, 1))
@@ -43,7 +43,7 @@ class AnalogueMixture:
         """Every tick of a run that is over, from readings before and after it alone."""
         import numpy as np
 
-        from gnomon._native import MixtureOptions, smooth_mixture
+        from gnomon._native import smooth_mixture
 
         del calibration
         result = np.empty((4, len(readings), len(readings.layout)))
@@ -51,7 +51,7 @@ class AnalogueMixture:
             _fixed_of(readings),
             _array(readings.counts),
             np.ascontiguousarray(readings.ends_rotation, dtype=bool),
-            MixtureOptions(),
+            _options(readings.layout),
             result,
         )
         return Estimates(*result)
@@ -99,6 +99,14 @@ class MixtureFilter:
     def refused(self) -> tuple[int, ...]:
         """How many readings of each event were no counts (infinite or negative)."""
         return tuple(self._mixture.refused)
+
+
+def _options(layout: Layout) -> MixtureOptions:
+    from gnomon._native import MixtureOptions
+
+    options = MixtureOptions()
+    options.blind = not layout.fixed
+    return options
 
 
 def _fixed_of(readings: Readings) -> Array:

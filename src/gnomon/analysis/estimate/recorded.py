@@ -65,6 +65,7 @@ def of_readings(readings: Readings, *, model: str | Model, smooth: bool) -> Stat
     """Return the state of a run of which there are nothing but readings, as arrays."""
     import numpy as np
 
+    readings, warnings = sound(readings)
     chosen = find_model(model) if isinstance(model, str) else model
     ends = tuple(np.round(np.cumsum(readings.seconds) * 1e9).astype(np.int64).tolist())
     layout = readings.layout
@@ -77,7 +78,44 @@ def of_readings(readings: Readings, *, model: str | Model, smooth: bool) -> Stat
         run=RunInfo(0, end=ends[-1] if ends else 0),
         smoothed=smooth,
         provenance=Provenance("arrays", model=chosen.name, always=layout.fixed),
+        warnings=warnings,
     )
+
+
+def sound(readings: Readings) -> tuple[Readings, tuple[str, ...]]:
+    """Return readings without what cannot be true, and what was left out, in words.
+
+    A count that is negative or infinite was not read; a fixed counter keeps its rate then. Ticks in
+    which time did not pass, or went backwards, are none.
+    """
+    import numpy as np
+
+    warnings = []
+    passed = np.isfinite(readings.seconds) & (readings.seconds > 0)
+    if not passed.all():
+        times = int((~passed).sum())
+        warnings.append(f"{times} ticks in which time did not pass or went backwards: left out")
+        readings = replace(
+            readings,
+            seconds=readings.seconds[passed],
+            fixed=readings.fixed[passed],
+            counts=readings.counts[passed],
+            ends_rotation=readings.ends_rotation[passed],
+        )
+    tables = []
+    for names, table in (
+        (readings.layout.fixed, readings.fixed),
+        (readings.layout.events, readings.counts),
+    ):
+        wrong = np.isinf(table) | (table < 0)
+        for place in np.flatnonzero(wrong.any(axis=0)):
+            times = int(wrong[:, place].sum())
+            warnings.append(
+                f"{times} readings of {names[place]} were negative or infinite: left out"
+            )
+        tables.append(np.where(wrong, np.nan, table))
+    fixed = _held(tables[0], readings.seconds)
+    return replace(readings, fixed=fixed, counts=tables[1]), tuple(warnings)
 
 
 def estimated(model: Model, readings: Readings, interval: int | None, *, smooth: bool) -> Estimates:

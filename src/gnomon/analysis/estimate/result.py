@@ -159,6 +159,17 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What an event is expected to count in the ticks to come, in its unit per second."""
+
+    event: str
+    unit: str
+    rates: tuple[float, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MetricState:
     """A metric over a run, with a 90 % interval, and its course; None where it has no value."""
 
@@ -178,7 +189,8 @@ class State(Result):
     """A run as it was read and as it is estimated; `ends` has the end of each tick, in ns.
 
     `readings` are raw counts, `estimates` counts of the events of `readings.layout`, and
-    `totals` their sums over the run. What was always counted is in `readings.fixed`. `cost` is the
+    `totals` their sums over the run; `ahead` is what is expected of the ticks after the last one,
+    where that was asked for. What was always counted is in `readings.fixed`. `cost` is the
     share of one CPU that estimating and recording took, where it was measured.
     """
 
@@ -196,6 +208,7 @@ class State(Result):
     failed: bool = False
     recording: str = ""
     cost: float | None = None
+    ahead: tuple[Ahead, ...] = ()
     provenance: Provenance = field(kw_only=True)
 
     @derived
@@ -293,6 +306,22 @@ class ValueNow:
 
 
 @dataclass(frozen=True, slots=True)
+class Why:
+    """Why a set was read: the rule, and the event in it that had most to tell.
+
+    Of that event: how wrong guesses of it usually are, relative to its mean, for how many ticks it
+    had not been read, how far the state was from those in which it was read, and its weight.
+    """
+
+    rule: str
+    event: str = ""
+    error: float | None = None
+    waited: int | None = None
+    distance: float | None = None
+    weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Now:
     """A tick that was just over: `time` since the start in ns, and its events and metrics."""
 
@@ -300,6 +329,7 @@ class Now:
     seconds: float
     tick: int
     set: int
+    why: Why
     simulated: bool
     events: Mapping[str, ValueNow]
     metrics: Mapping[str, ValueNow]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
+from gnomon.analysis.estimate.result import Why
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ class Order(Protocol):
 
     def choose(self) -> int:
         """Return the next set."""
+
+    def why(self, chosen: int) -> Why:
+        """Return why a set was chosen when it was last."""
 
     def note(self, tick: Tick) -> None:
         """Take in a tick that is over."""
@@ -68,6 +72,11 @@ class RoundRobin:
         self._next = (chosen + 1) % self._sets
         return chosen
 
+    def why(self, chosen: int) -> Why:
+        """Return that it was its turn."""
+        del chosen
+        return Why("its turn")
+
     def note(self, tick: Tick) -> None:
         """Learn nothing."""
 
@@ -90,6 +99,11 @@ class Shuffled:
             self._waiting = list(range(self._sets))
             self._random.shuffle(self._waiting)
         return self._waiting.pop()
+
+    def why(self, chosen: int) -> Why:
+        """Return that it was its turn."""
+        del chosen
+        return Why("its turn")
 
     def note(self, tick: Tick) -> None:
         """Learn nothing."""
@@ -114,6 +128,7 @@ class Chosen:
         import numpy as np
 
         events, fixed = len(layout), len(layout.fixed)
+        self._names = layout.events
         self._sets = [np.array(group, dtype=int) for group in layout.sets]
         self._random = np.random.default_rng(seed)
         self._weights = np.array([(weights or {}).get(name, 1.0) for name in layout.events])
@@ -132,6 +147,7 @@ class Chosen:
         self._tick = 0
         self._turn = 0
         self._begun = [-1] * len(self._sets)  # the last turn of each set
+        self._why = [Why("its turn")] * len(self._sets)
 
     def choose(self) -> int:
         """Return the set that is worth most, or one that has waited for too long."""
@@ -142,16 +158,37 @@ class Chosen:
         longest = max(range(len(waits)), key=waits.__getitem__)
         if never:
             chosen = never[int(self._random.integers(len(never)))]
+            self._why[chosen] = Why("never read before")
         elif waits[longest] >= self.LONGEST * len(self._sets):
             chosen = longest
+            self._why[chosen] = Why("waited longest", waited=waits[longest])
         else:
             worth = self._worth()
             chances = np.exp(self.CHANCE * self._random.standard_normal(len(self._sets)))
             sums = [float(worth[group].sum()) for group in self._sets]
             chosen = int(np.argmax(np.array(sums) * chances))
+            self._why[chosen] = self._reason(chosen, worth)
         self._begun[chosen] = self._turn
         self._turn += 1
         return chosen
+
+    def why(self, chosen: int) -> Why:
+        """Return what was known when a set was chosen last."""
+        return self._why[chosen]
+
+    def _reason(self, chosen: int, worth: Array) -> Why:
+        import numpy as np
+
+        group = self._sets[chosen]
+        event = int(group[np.argmax(worth[group])])
+        return Why(
+            "worth most",
+            self._names[event],
+            float(self._relative()[event]),
+            int(self._tick - self._last[event] - 1),
+            float(self._distances()[event]) if len(self._state) else None,
+            float(self._weights[event]),
+        )
 
     def _worth(self) -> Array:
         """Return what reading each event is expected to tell; nothing if it is always read."""
@@ -161,19 +198,30 @@ class Chosen:
         ages = (self._tick - self._last).astype(float) - 1
         # Unless it surprised: it tells of itself alone, and not what was there before and after.
         ages += self.AGAIN * len(self._sets) * self._surprised
-        relative = np.divide(
-            self._errors, self._means, out=np.zeros_like(self._errors), where=self._means > 0
-        )
-        worth = (np.clip(relative, 0, self.CEILING) + self.FLOOR) ** self.ERROR * ages
+        errors = np.clip(self._relative(), 0, self.CEILING)
+        worth = (errors + self.FLOOR) ** self.ERROR * ages
         if len(self._state):
-            far = self._far(self._states)
-            far = np.where(np.isnan(far), np.inf, far)
-            nearest = np.partition(far, 2, axis=1)[:, :3]
-            known = np.isfinite(nearest)
-            mean = np.where(known, nearest, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-            worth = worth * (mean + self.NEAR) ** self.STATE
+            worth = worth * (self._distances() + self.NEAR) ** self.STATE
         result: Array = worth * self._weights + 1e-12 * (ages + 1)
         return np.where(self._always, 0.0, result)
+
+    def _relative(self) -> Array:
+        """Return how wrong guesses of each event usually are, relative to its mean."""
+        import numpy as np
+
+        nothing = np.zeros_like(self._errors)
+        return np.divide(self._errors, self._means, out=nothing, where=self._means > 0)
+
+    def _distances(self) -> Array:
+        """Return how far the state is from the nearest in which each event was read."""
+        import numpy as np
+
+        far = self._far(self._states)
+        far = np.where(np.isnan(far), np.inf, far)
+        nearest = np.partition(far, 2, axis=1)[:, :3]
+        known = np.isfinite(nearest)
+        mean: Array = np.where(known, nearest, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        return mean
 
     def _far(self, states: Array) -> Array:
         import numpy as np

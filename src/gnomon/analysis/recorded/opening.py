@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gnomon.analysis.count.result import Duration
 from gnomon.analysis.recorded.result import RecordingResult
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording import Reading, Recording
@@ -15,7 +16,8 @@ from gnomon.result import Result
 from gnomon.result_types import is_result, load_result
 
 if TYPE_CHECKING:
-    from gnomon.recording import EventInfo
+    from gnomon.recording import EventInfo, Provenance, RunInfo
+    from gnomon.recording.contents import Total
 
 FOOTPRINT = "footprint:"
 """What the names of levels of memory begin with: no counts, so they have no rate."""
@@ -91,17 +93,39 @@ def recording_of(
     warnings = list(recording.warnings)
     if not recording.complete:
         warnings.insert(0, "the recording is incomplete: it was cut short or is being written")
+    runs = tuple(each for each in recording.runs if run is None or each.run == run)
     return RecordingResult(
         str(recording.path),
         recording.complete,
         infos,
         summarise(readings, infos, by_scope=per_scope),
-        tuple(each for each in recording.runs if run is None or each.run == run),
+        runs,
         replace(course, series=series),
         per_scope,
+        _durations(recording.provenance, runs, totals),
         provenance=recording.provenance,
         warnings=tuple(warnings),
     )
+
+
+def _durations(
+    origin: Provenance, runs: Sequence[RunInfo], totals: Iterable[Total]
+) -> dict[str, Duration]:
+    """Return how long the runs of an event took, where not all runs counted it.
+
+    A program takes as long again, or fifty times as long, where another source counts it.
+    """
+    counted: dict[str, set[tuple[int, int]]] = {}
+    for total in totals:
+        if total.value is not None:
+            counted.setdefault(total.event, set()).add((total.run, total.batch))
+    found = {}
+    for event, keys in counted.items():
+        own = [each for each in runs if (each.run, each.batch) in keys]
+        duration = Duration.of(origin, own)
+        if duration is not None and len(own) < len(runs):
+            found[event] = duration
+    return found
 
 
 def _chosen(recording: Recording, names: Sequence[str] | None) -> tuple[EventInfo, ...]:

@@ -50,7 +50,8 @@ class Course:
 class RecordingResult(Result):
     """A recording: what was counted in it, over all runs and over time.
 
-    The `course` is that of one run, in the units of `events` per second.
+    The `course` is that of one run, in the units of `events` per second. `durations` are those
+    of the runs that counted an event, where other runs did not.
     """
 
     kind: ClassVar[str] = "recording"
@@ -63,6 +64,7 @@ class RecordingResult(Result):
     runs: tuple[RunInfo, ...]
     course: Course
     per_scope: bool = False
+    durations: Mapping[str, Duration] = field(default_factory=dict)
 
     @derived
     def slices(self) -> int:

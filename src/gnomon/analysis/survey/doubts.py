@@ -102,6 +102,8 @@ def _uncounted(
                 f"in {lost} of {len(keys)} runs the command ended before it could be counted: "
                 f"{anchor.event} has no value there"
             )
+        elif made.provenance.target not in ("", "command"):
+            continue  # it was not started: it ran before
         elif keys and anchor.unit == "ns" and (anchor.mean or 0) < _BRIEF:
             yield (
                 f"the command runs for only {format_duration(anchor.mean or 0)} on a CPU: "

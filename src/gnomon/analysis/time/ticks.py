@@ -124,13 +124,17 @@ class Ticks:
         known[1:] = slices[:-1] > 0  # it ran: the wait before is over
         known[0] = True
         seen: Counter[Wait] = Counter()
+        faults = np.bincount(self.at(thread.faults), minlength=self.count)
+        paged = (faults > 0) & (2 * faults >= slices)  # mostly page-ins
+        value[paged], known[paged] = self.kinds.number(Wait(Cause.PAGE_IN)), True
+        seen[Wait(Cause.PAGE_IN)] += int(paged.sum())
         for look in thread.looks:
             wait = self.causes.of(int(look["what"]), thread.pid)
             k = int(self.at(np.array([look["time"]]))[0])
             value[k], known[k] = self.kinds.number(wait), True
             seen[wait] += 1
         place = np.maximum.accumulate(np.where(known, np.arange(self.count), 0))
-        return value[place], seen.most_common(1)[0][0] if seen else None
+        return value[place], seen.most_common(1)[0][0] if seen.total() else None
 
     def wait(self, course: _Course, k: int) -> Wait | None:
         """Return what a thread waits for in an interval."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gnomon._native import TraceSegment
 
 _PIECE = 122_880  # rows of Parquet that are decoded at once: one of its row groups
-_ADDRESS = '("page"::UBIGINT << 12 | "off") AS addr'
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,13 @@ class Hot:
         kind = [("t_first", "i8"), ("t_last", "i8"), ("types", "u8"), ("srcs", "u8")]
         return np.frombuffer(
             self.segment.index(self.rows),
-            [*kind, ("dsts", "u8"), ("before", "u4", CLASSES), ("check", "u8")],
+            [
+                *kind,
+                ("dsts", "u8"),
+                ("before", "u4", CLASSES),
+                ("check", "u8"),
+                ("within", "u2", (8, CLASSES)),
+            ],
         )
 
     def some(self, start: int, stop: int) -> dict[str, Any]:
@@ -84,7 +90,7 @@ class Cold:
 
     folder: Path
     file: ParquetFile
-    _pieces: Any = field(default_factory=lambda: lru_cache(16)(_decode), compare=False)
+    _asked: list[Any] = field(default_factory=list, compare=False)  # its connection, and pieces
 
     @property
     def path(self) -> Path:
@@ -106,6 +112,33 @@ class Cold:
         """The number of the record behind its last."""
         return self.file.end
 
+    def ask(self, query: str, parameters: Sequence[int] = ()) -> dict[str, Any]:
+        """Answer a query of its rows, which are the table `file`, by an array for each column."""
+        if not self._asked:
+            from gnomon.recording.parquet import connect
+            from gnomon.recording.traces.sql import quoted_text
+
+            connection = connect(1)
+            source = f"read_parquet({quoted_text(str(self.path))})"
+            connection.execute(f"CREATE VIEW file AS SELECT * FROM {source}")
+            self._asked.extend((connection, lru_cache(16)(self._decoded)))
+        return dict(self._asked[0].execute(query, parameters).fetchnumpy())
+
+    def one(self, row: int) -> dict[str, Any]:
+        """Return the columns of one row, counted from its first."""
+        number = self.first + row
+        return _named(self.ask("SELECT * FROM file WHERE id = ?", (number,)))
+
+    def _piece(self, at: int) -> dict[str, Any]:
+        if not self._asked:
+            self.ask("SELECT 1 LIMIT 0")
+        found: dict[str, Any] = self._asked[1](at)
+        return found
+
+    def _decoded(self, at: int) -> dict[str, Any]:
+        ends = self.first + at, self.first + at + _PIECE
+        return _named(self.ask("SELECT * FROM file WHERE id >= ? AND id < ? ORDER BY id", ends))
+
     def some(self, start: int, stop: int) -> dict[str, Any]:
         """Return the columns of some rows, counted from its first."""
         import numpy as np
@@ -113,7 +146,7 @@ class Cold:
         parts = []
         for piece in range(start // _PIECE, -(-stop // _PIECE)):
             at = piece * _PIECE
-            found = self._pieces(str(self.path), self.first + at, self.first + at + _PIECE)
+            found = self._piece(at)
             low, high = max(start - at, 0), min(stop - at, _PIECE)
             parts.append({name: values[low:high] for name, values in found.items()})
         if len(parts) == 1:
@@ -125,10 +158,7 @@ class Cold:
         """Return where the payloads of some rows end in the files of their segments."""
         import numpy as np
 
-        found = [
-            self._pieces(str(self.path), self.first + at, self.first + at + _PIECE)
-            for at in range(start // _PIECE * _PIECE, stop, _PIECE)
-        ]
+        found = [self._piece(at) for at in range(start // _PIECE * _PIECE, stop, _PIECE)]
         if not found or PAYLOAD.name not in found[0]:
             return None
         whole = np.concatenate([each[PAYLOAD.name] for each in found])
@@ -153,19 +183,10 @@ class Cold:
         return found
 
 
-def _decode(path: str, start: int, stop: int) -> dict[str, Any]:
-    from gnomon.recording.parquet import connect
-    from gnomon.recording.traces.sql import quoted_text
-
-    connection = connect(1)
-    try:
-        query = f"SELECT * REPLACE ({_ADDRESS.partition(' AS')[0]} AS page) FROM read_parquet("
-        query += f"{quoted_text(path)}) WHERE id >= ? AND id < ? ORDER BY id"
-        found = connection.execute(query, [start, stop]).fetchnumpy()
-    finally:
-        connection.close()
-    found["addr"] = found.pop("page")
-    del found["off"], found["id"]
+def _named(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a file as those of segments are."""
+    found["addr"] = found.pop("page").astype("u8") << 12 | found.pop("off")
+    del found["id"]
     return {name: values for name, values in found.items() if name in COLUMNS}
 
 
@@ -216,16 +237,17 @@ class Trace:
     def record(self, number: int) -> dict[str, int | str]:
         """Return what a record has, by field: no field that its type does not have."""
         part, row = self.where(number)
-        columns = part.columns if isinstance(part, Hot) else None
-        if columns is None:
-            columns, row = part.some(row, row + 1), 0
+        if isinstance(part, Hot):
+            columns = part.columns
+        else:
+            columns, row = part.one(row), 0
         kind = int(columns["type"][row])
         found: dict[str, int | str] = {}
         for name, values in columns.items():
             column = COLUMNS[name]
-            value = int(values[row])
-            if kind not in column.types and column not in FIXED[:3]:
+            if (kind not in column.types and column not in FIXED[:3]) or column is PAYLOAD:
                 continue
+            value = int(values[row])
             if column.missing is None or value != column.missing:
                 found[name] = self.text(value) if column.names else value
         return found

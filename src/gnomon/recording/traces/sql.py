@@ -233,14 +233,7 @@ def columns_of(part: Part) -> set[str]:
     """Return the columns that a part has."""
     if isinstance(part, Hot):
         return set(part.columns)
-    from gnomon.recording.parquet import connect
-
-    connection = connect(1)
-    try:
-        query = f"DESCRIBE SELECT * FROM read_parquet({quoted_text(str(part.path))})"
-        found = {str(row[0]) for row in connection.execute(query).fetchall()}
-    finally:
-        connection.close()
+    found = set(part.ask("SELECT * FROM file LIMIT 0"))
     return (found | {"addr"}) & COLUMNS.keys()
 
 

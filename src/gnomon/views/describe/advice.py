@@ -59,7 +59,7 @@ def _times(result: Advice) -> b.Table:
         b.Column("program", itemgetter(0), flex=True),
         b.Column("time", itemgetter(1), "ns", common=True),
         b.Column("saved", lambda row: 1 - row[1] / before if row[1] != before else None, "%"),
-        b.Column("lines from another node", itemgetter(2), "%", drop=1),
+        b.Column("from another node", itemgetter(2), "%", drop=1),
         name="times",
     )
 
@@ -74,7 +74,9 @@ def _bars(result: Advice) -> b.Chart:
     tried = [(word, each) for word, group in groups for each in group]
     for number, (word, each) in enumerate(tried, 1):  # names of objects may be alike
         bars.append((word, f"{number}. {each.action}: {each.thing.title}", each.time_ns))
-    by_word = {word: [row for row in bars if row[0] == word] for word, _, _ in bars}
+    by_word: dict[str, list[tuple[str, str, float]]] = {}
+    for bar in bars:
+        by_word.setdefault(bar[0], []).append(bar)
     return b.Chart.of(
         "The simulated time of the program with each change by itself, and with all proposals.",
         b.Axis("simulated time", "ns", zero=True),

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from gnomon import units
-from gnomon.analysis.estimate.result import Course, EventState, MetricState, Now, State, ValueNow
+from gnomon.analysis.estimate.result import (
+    Ahead,
+    Course,
+    EventState,
+    MetricState,
+    Now,
+    State,
+    ValueNow,
+)
 from gnomon.views import blocks as b
 from gnomon.views.shared import counted
 
@@ -33,6 +42,9 @@ def describe(result: State) -> Iterator[b.Block]:
     yield b.Table.of(result.events, *columns, name="events")
     if any(line.estimated for line in result.events):
         yield b.Text("~ marks totals estimated from the ticks in which the event was read")
+    if result.ahead:
+        yield b.Section("Ahead: what is expected after the last tick")
+        yield b.Table.of(result.ahead, *_ahead_columns(result), name="ahead")
     columns = (
         b.Column("metric", "name"),
         b.Column("value", _value, interval=_INTERVAL),
@@ -63,6 +75,22 @@ def _lines(result: State) -> Iterator[str]:
         yield f"always counted: {', '.join(result.readings.layout.fixed)}"
     if result.cost is not None:
         yield f"estimating and recording took {units.number(result.cost, '%')} of one CPU"
+
+
+def _ahead_columns(result: State) -> Iterator[b.Column]:
+    """Yield a column for the first tick to come, one in the middle, and the last."""
+    yield b.Column("event", "event")
+    count, step = len(result.ahead[0].rates), result.provenance.interval
+    for place in sorted({0, count // 2, count - 1}):
+        ticks = place + 1
+        title = f"in {units.brief(ticks * step, 'ns')}" if step else f"in {counted(ticks, 'tick')}"
+        yield b.Column(title, partial(_expected, place), interval=_INTERVAL)
+    yield b.Column("over time", lambda line: b.Cell(course=line.rates), drop=4)
+
+
+def _expected(place: int, line: Ahead) -> b.Cell:
+    ends = (line.lows[place], line.highs[place])
+    return b.Cell(line.rates[place], line.unit, *ends, "estimated")
 
 
 def _total(line: EventState) -> b.Cell:

@@ -19,7 +19,15 @@ def describe(result: RecordingResult) -> Iterator[b.Block]:
     incomplete = () if result.complete else ("incomplete: interrupted, or still being written",)
     yield headline(result.provenance, result.duration, len(result.runs), *incomplete)
     yield b.Facts(tuple(_facts(result)))
-    yield from totals(result.totals, result.duration, result.events, per_scope=result.per_scope)
+    yield from totals(
+        result.totals,
+        result.duration,
+        result.events,
+        result.durations,
+        per_scope=result.per_scope,
+    )
+    if result.provenance.plan and not result.provenance.interval:
+        return  # a slice is a run of its own there
     if result.course.series:
         yield b.Section("Over time")
         yield _series(result)
@@ -48,7 +56,7 @@ def _series(result: RecordingResult) -> b.Table:
         b.Column("over time", lambda each: b.Cell(course=each[1].rates), drop=1),
         b.Column("mean", lambda each: _told(each[1], each[1].mean, unit_of.get(each[0], ""))),
         b.Column("max", lambda each: _told(each[1], each[1].peak, unit_of.get(each[0], ""))),
-        b.Column("last", lambda each: _told(each[1], each[1].rates[-1], unit_of.get(each[0], "")))
+        b.Column("last", lambda each: _last(each[1], unit_of.get(each[0], "")))
         if any(series.level for series in result.course.series.values())
         else None,
         caption=f"{result.slices:,} slices over {units.number(result.course.span, 'ns')}",
@@ -59,6 +67,10 @@ def _series(result: RecordingResult) -> b.Table:
 def _told(series: Series, value: float | None, unit: str) -> b.Cell:
     """Return a value of a course: of a level what was there, otherwise how much per second."""
     return b.Cell(value, unit) if series.level else per_second(value, unit)
+
+
+def _last(series: Series, unit: str) -> b.Cell:
+    return b.Cell(series.rates[-1], unit) if series.level else b.Cell("")
 
 
 def _curves(result: RecordingResult) -> Iterator[b.Chart]:

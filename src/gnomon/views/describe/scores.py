@@ -26,6 +26,16 @@ _MODELS = (  # heading, field, unit, drop
     ("covered", "coverage90", "%", 0),
     ("p5", "coverage90_p5", "%", 3),
 )
+_ROBUST = (
+    ("ratio", "default_ratio", "", 0),
+    ("best single model", "best", "", 0),
+    ("its ratio", "best_ratio", "", 0),
+    ("times", "times", "", 0),
+)
+_AHEAD = (
+    ("mean square error of hold's", "ratio", "", 0),
+    ("covered", "coverage90", "%", 0),
+)
 _TOTALS = (
     ("totals of runs, error", "error", "%", 0),
     ("linear scaling's", "scaled_error", "%", 0),
@@ -63,9 +73,11 @@ def _data_set(name: str, data: DataSetScore) -> Iterator[b.Block]:
     error = units.number(data.scaling_window_error, "%", digits=3)
     yield b.Section(f"{counted}; window error of linear scaling {error}")
     yield _table("model", data.models.items(), _MODELS, name)
+    if data.robust:
+        yield _table("default sees", data.robust.items(), _ROBUST, f"{name} robust")
     if data.totals is not None and data.orders is not None:
-        ratio = units.brief(data.prediction_ratio)
-        yield b.Text(f"mean square error of predictions of the next row: {ratio} of hold's")
+        ahead = (data.predictions or {}).items()
+        yield _table("predicted rows ahead", ahead, _AHEAD, f"{name} predictions")
         yield _table("", [("", data.totals)], _TOTALS, f"{name} totals")
         yield _table("reading order", data.orders.items(), _ORDERS, f"{name} orders")
 

@@ -19,6 +19,7 @@ _FOLDS = {
 _SHOWN = 24
 _BARS = 15
 _NAMED = 4
+_WORTH_NAMING = 0.01
 _SHARES = (
     "Estimated share of the program's time, from typical costs per event: a ranking, not a "
     "measurement."
@@ -30,9 +31,12 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
     yield b.Headline(_title(result), tuple(_lines(result)))
     costly = [row for row in result.ranked if row.share is not None]
     if costly:
-        share = units.number(costly[0].share, "%")
         where = "of the simulated run" if result.provenance.simulated else "of the time"
-        yield b.Finding(f"{costly[0].event} accounts for about {share} {where}, by typical costs.")
+        share = units.number(costly[0].share, "%")
+        text = f"{costly[0].event} accounts for about {share} {where}, by typical costs."
+        if (costly[0].share or 0) < _WORTH_NAMING:
+            text = f"No event accounts for 1 % {where}, by typical costs."
+        yield b.Finding(text)
     yield b.Table.of(result.ranked, *_columns(result), most=_SHOWN, name="events")
     for reason, title in _FOLDS.items():
         rows = [row for row in result.folded if row.folded == reason]

@@ -10,7 +10,11 @@ from gnomon.analysis.estimate.models import DEFAULT, find_model
 from gnomon.analysis.estimate.schedule import ORDERS
 from gnomon.analysis.estimate.scoring.errors import geometric_mean, ratio
 from gnomon.analysis.estimate.scoring.masking import as_chosen, in_turn
-from gnomon.analysis.estimate.scoring.result import OrderScore, TotalScore
+from gnomon.analysis.estimate.scoring.result import (
+    OrderScore,
+    PredictionScore,
+    TotalScore,
+)
 from gnomon.analysis.estimate.totals import run_totals
 
 if TYPE_CHECKING:
@@ -18,28 +22,33 @@ if TYPE_CHECKING:
     from gnomon.analysis.estimate.scoring.data import CounterSeries
 
 
+HORIZONS = (1, 4, 16)
+"""How many rows ahead predictions are scored."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileExtras:
-    """Of one file, a value an event: total errors, ratios of squared errors, errors by order.
+    """Of one file, values an event: errors of totals, predictions by rows ahead, errors by order.
 
     An error of a total is the one estimated without bias, that of linear scaling, and whether
-    the truth is in the interval.
+    the truth is in the interval. A prediction has the ratio of squared errors, and the share of
+    rows whose truth is in the interval.
     """
 
     totals: tuple[tuple[float, float, bool], ...]
-    prediction: tuple[float, ...]
+    predictions: dict[int, tuple[tuple[float, float], ...]]
     orders: dict[str, tuple[float, ...]]
 
 
 def score_extras(series: CounterSeries, seed: int) -> FileExtras:
     """Score totals, prediction and orders on one file."""
     errors = {name: _window_errors(series, name, seed) for name in ORDERS}
-    return FileExtras(total_errors(series), prediction_ratios(series), errors)
+    return FileExtras(total_errors(series), predictions(series), errors)
 
 
 def extra_scores(
     files: Sequence[FileExtras],
-) -> tuple[TotalScore, float, dict[str, OrderScore]]:
+) -> tuple[TotalScore, float, dict[str, OrderScore], dict[str, PredictionScore]]:
     """Sum the scores of all files up: totals, predictions and orders."""
     import numpy as np
 
@@ -50,12 +59,16 @@ def extra_scores(
         ratios = np.array([ratio(a, b) for a, b in zip(errors, reference, strict=True)])
         mean = float(errors.mean())
         orders[name] = OrderScore(mean, mean / float(reference.mean()), geometric_mean(ratios))
-    predictions = np.array([each for file in files for each in file.prediction])
+    ahead = {}
+    for rows in HORIZONS:
+        table = np.array([each for file in files for each in file.predictions[rows]])
+        ahead[str(rows)] = PredictionScore(geometric_mean(table[:, 0]), float(table[:, 1].mean()))
     totals = np.array([each for file in files for each in file.totals], dtype=float)
     return (
         TotalScore(*(float(each) for each in totals.mean(axis=0))),
-        geometric_mean(predictions),
+        ahead["1"].ratio,
         orders,
+        ahead,
     )
 
 
@@ -91,21 +104,38 @@ def total_errors(series: CounterSeries) -> tuple[tuple[float, float, bool], ...]
     )
 
 
-def prediction_ratios(series: CounterSeries) -> tuple[float, ...]:
-    """Squared errors of the next row, before anything of it is known, in units of hold's."""
+def predictions(series: CounterSeries) -> dict[int, tuple[tuple[float, float], ...]]:
+    """Score predictions of rows of which nothing is known yet, each from all rows before.
+
+    The next row is predicted in every row, those further ahead at the end of every rotation.
+    """
     import numpy as np
 
     readings = in_turn(series)
     filter_ = find_model(DEFAULT).begin(readings.layout)
-    held: Array = np.full(len(series.events), np.nan)
-    ours = np.zeros(len(series.events))
-    holds = np.zeros(len(series.events))
-    for row in range(len(readings) - 1):
+    events = len(series.events)
+    held: Array = np.full(events, np.nan)
+    ours, holds, inside, asked = (np.zeros((HORIZONS[-1] + 1, events)) for _ in range(4))
+    for row in range(len(readings) - HORIZONS[-1]):
         filter_.push(readings.tick(row))
         held = np.where(np.isfinite(readings.counts[row]), readings.counts[row], held)
         known = np.isfinite(held)
-        truth = series.counts[row + 1]
-        ours += np.where(known, (filter_.ahead(1).mean[0] - truth) ** 2, 0.0)
-        holds += np.where(known, (held - truth) ** 2, 0.0)
-    scale = np.maximum(np.mean(series.counts**2, axis=0) * len(readings), 1e-300)
-    return tuple(ratio(a, b) for a, b in zip(ours / scale, holds / scale, strict=True))
+        ends = bool(readings.ends_rotation[row])
+        found = filter_.ahead(HORIZONS[-1] if ends else 1)
+        for rows in HORIZONS if ends else HORIZONS[:1]:
+            truth = series.counts[row + rows]
+            low, high = found.low[rows - 1], found.high[rows - 1]
+            ours[rows] += np.where(known, (found.mean[rows - 1] - truth) ** 2, 0.0)
+            holds[rows] += np.where(known, (held - truth) ** 2, 0.0)
+            inside[rows] += known & (low <= truth) & (truth <= high)
+            asked[rows] += known
+    scale = np.maximum(np.mean(series.counts**2, axis=0), 1e-300)
+    scored = {}
+    for rows in HORIZONS:
+        times = np.maximum(asked[rows], 1.0)
+        pairs = zip(ours[rows] / scale / times, holds[rows] / scale / times, strict=True)
+        covered = inside[rows] / times
+        scored[rows] = tuple(
+            (ratio(*each), float(c)) for each, c in zip(pairs, covered, strict=True)
+        )
+    return scored

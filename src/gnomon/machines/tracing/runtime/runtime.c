@@ -205,7 +205,8 @@ static void joining(pthread_t thread) {
 
 int pthread_join(pthread_t thread, void** result) {
     GNOMON_REAL(int, "pthread_join", "GLIBC_2.34", pthread_t, void**);
-    joining(thread);
+    /* Nobody waits for itself: the call fails at once (EDEADLK), and SPLASH's macros rely on it. */
+    if (!pthread_equal(thread, pthread_self())) joining(thread);
     return real(thread, result);
 }
 
