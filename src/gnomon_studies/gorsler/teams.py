@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gnomon.analysis.study import Row
+from gnomon.analysis.study import Row, Verdict
 from gnomon.machines import RunOptions
 from gnomon_studies.gorsler.runs import (
     FP_EVENT,
@@ -16,7 +16,7 @@ from gnomon_studies.gorsler.runs import (
     agreement,
     thread_counts,
 )
-from gnomon_studies.verdicts import exact, holds, shape
+from gnomon_studies.verdicts import exact, factor
 
 # E3: only the master works, wherever its team is placed.
 
@@ -61,6 +61,7 @@ _RACE_WORKLOAD = ("workload:matrix-update", "size=100", "team=shared")
 _TRAPS = RunOptions(quantum_ns=RELAXED.quantum_ns, fp_traps=True)
 _WITH_SUPERVISOR = "Instr_FGU_arithmetic:uk"
 _LARGEST_DEFICIT = 172
+_FACTOR = 2  # that a deficit may be off by
 _OTHER_CHOICES = tuple(
     (f"spread={spread}", f"lag={lag}") for spread in (0.25, 0.5, 0.75, 0.9) for lag in (0, 1, 100)
 )
@@ -83,13 +84,12 @@ def run_race(seed: int) -> Iterator[Row]:
         deficits.append(FP_OPERATIONS - min(counts))
         others = [_count(placement, FP_EVENT, seed, *words) for words in _OTHER_CHOICES]
         yield deficit_row(placement, counts, others)
-    yield holds(
+    yield factor(
         "E4",
         "largest deficit of a thread",
         _LARGEST_DEFICIT,
         max(deficits),
-        f"< 1 % of {FP_OPERATIONS:,}",
-        true=max(deficits) < FP_OPERATIONS / 100,
+        most=_FACTOR,
         note="depends on initial values and lag, which were not published",
     )
     for placement in PLACEMENTS:
@@ -115,35 +115,32 @@ def deficit_row(
 ) -> Row:
     """Return the row of what is missing on average where operations trap.
 
-    `others` are counts with other choices of what was not published. Where the condition does
-    not hold with all of them, it is the choice that was made, and the shape alone comes out.
+    It is reproduced within a factor of 2 of the published means; a deficit that is as rare, below
+    1 %, but further from them has the shape alone. `others` are counts with other choices of what
+    was not published: where not all of them come out, it is the choice that was made.
     """
     deficit = _deficit(counts)
     low, high = sorted(1 - mean / FP_OPERATIONS for mean in _PUBLISHED_MEANS[placement.name])
     none = high == 0
-    quantity = f"mean deficit with traps, {placement.name}"
-    published = "0 %" if none else f"{low:.3%} to {high:.3%}"
-    condition = "exact" if none else "0 < deficit < 1 %"
     ranged = sorted([deficit, *map(_deficit, others)])
-    note = (
-        "spread 0.5 and lag 1 are chosen, and it depends on them: "
-        f"{ranged[0]:.3%} to {ranged[-1]:.3%} with spreads 0.25 to 0.9, lags 0 to 100"
-    )
 
-    def comes_out(found: float) -> bool:
-        return found == 0 if none else 0 < found < 0.01
+    def near(found: float) -> bool:
+        return found == 0 if none else low / _FACTOR <= found <= high * _FACTOR
 
-    if comes_out(deficit) and not all(map(comes_out, ranged)):
-        return shape(
-            *("E4", quantity, published, f"{deficit:.3%}"),
-            true=True,
-            tolerance=condition,
-            note=note,
-        )
-    return holds(
-        *("E4", quantity, published, f"{deficit:.3%}", condition),
-        true=comes_out(deficit),
-        note=note if others else "",
+    verdict = Verdict.NOT_REPRODUCED
+    if all(map(near, ranged)):
+        verdict = Verdict.REPRODUCED
+    elif near(deficit) or (not none and 0 < deficit < 0.01):
+        verdict = Verdict.SHAPE_ONLY
+    return Row(
+        "E4",
+        f"mean deficit with traps, {placement.name}",
+        "0 %" if none else f"{low:.3%} to {high:.3%}",
+        f"{deficit:.3%}",
+        "exact" if none else f"factor {_FACTOR}; in shape above 0 and below 1 %",
+        verdict,
+        "spread 0.5 and lag 1 are chosen, as neither was published, and the deficit depends on "
+        f"both: {ranged[0]:.3%} to {ranged[-1]:.3%} with spreads 0.25 to 0.9, lags 0 to 100",
     )
 
 
