@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,76 @@ def test_a_survey_is_shown_recorded_and_reported(gnomon: Run, tmp_path: Path) ->
     assert shown.json["results"]["complete"] is True
 
 
+_PLANTED = """
+#include <stdlib.h>
+#include <time.h>
+static volatile unsigned long sum;
+__attribute__((noinline)) void compute(double seconds) {
+    struct timespec t = {0};
+    while (t.tv_sec + t.tv_nsec * 1e-9 < seconds) {
+        for (int i = 0; i < 100000; i++) sum += i * i;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    }
+}
+__attribute__((noinline)) void pause_between(double seconds) {
+    struct timespec t = {(long)seconds, (long)((seconds - (long)seconds) * 1e9)};
+    nanosleep(&t, 0);
+}
+int main(int argc, char **argv) {
+    compute(atof(argv[1]));
+    pause_between(atof(argv[2]));
+    return 0;
+}
+"""
+
+
+def _both(folder: Path) -> str:
+    """Return a program that computes, then sleeps, as long as it is told."""
+    source, program = folder / "both.c", folder / "both"
+    source.write_text(_PLANTED)
+    subprocess.run(["cc", "-O2", "-o", str(program), str(source)], check=True)
+    return str(program)
+
+
+def test_the_first_line_says_where_the_time_went(gnomon: Run, tmp_path: Path) -> None:
+    out, program = str(tmp_path / "s"), _both(tmp_path)
+    done = gnomon("survey", "-o", out, "--brief", "--", program, "0.05", "0.6")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert " elapsed, " in lines[0]
+    assert "asleep" in lines[0]
+    assert len(lines) <= 12
+    assert "the plain run took" in done.err
+    shown = gnomon("show", out, "--json").json["results"]
+    assert shown["headline"] == lines[0]
+    asleep = sum(row["time"] for row in shown["time"]["account"] if row["cause"] == "sleep")
+    assert 0.5e9 < asleep < 0.7e9
+    assert sum(row["time"] for row in shown["time"]["account"]) == pytest.approx(
+        shown["time"]["elapsed"], rel=0.005
+    )
+    assert gnomon("show", out, "--brief").out == done.out
+
+
+def test_a_program_that_computes_has_its_function_named(gnomon: Run, tmp_path: Path) -> None:
+    out, program = str(tmp_path / "s"), _both(tmp_path)
+    done = gnomon("survey", "-o", out, "-e", "task-clock", "-r", "1", "--", program, "0.4", "0")
+    assert done.code == 0, done.err
+    assert "compute" in done.out
+    time = gnomon("show", out, "--json").json["results"]["time"]
+    assert time["functions"][0]["name"] == "compute"
+
+
+def test_by_default_a_survey_stays_within_its_budget(gnomon: Run, tmp_path: Path) -> None:
+    out = str(tmp_path / "s")
+    assert gnomon("survey", "-o", out, "--", "sleep", "0.7").code == 0
+    shown = gnomon("show", out, "--json").json["results"]
+    elapsed = sum(run["end"] - run["start"] for run in shown["runs"]) / 1e9
+    longest = max(run["end"] - run["start"] for run in shown["runs"]) / 1e9
+    assert elapsed <= 3 * longest + 1
+    assert all(row["origin"] != "valgrind" for row in shown["rows"])
+    assert shown["complete"]
+
+
 def test_one_run_a_batch_is_said_to_be_too_few(gnomon: Run, tmp_path: Path) -> None:
     done = gnomon("survey", *QUICK, "-r", "1", "-o", str(tmp_path / "s"), "--", "true")
     assert "only one run per batch" in done.err
@@ -39,9 +110,9 @@ def test_statuses_that_differ_are_told_and_everything_is_kept(gnomon: Run, tmp_p
     out = tmp_path / "s"
     done = gnomon("survey", *QUICK, "-r", "3", "-o", str(out), "--", "sh", "-c", script)
     assert done.code == 0
-    assert "1 times with status 0, 2 times with status 3" in done.err
+    assert "1 times with status 0, 3 times with status 3" in done.err
     with Recording.open(out) as recording:
-        assert len(recording.runs) == 3
+        assert len(recording.runs) == 4  # the plain run, and three that count
 
 
 def test_a_hang_ends_the_survey_and_leaves_what_was_measured(gnomon: Run, tmp_path: Path) -> None:
@@ -141,7 +212,7 @@ def test_a_report_of_two_surveys_compares_them(gnomon: Run, tmp_path: Path) -> N
     html = tmp_path / "r.html"
     done = gnomon("report", a, b, "-o", str(html), "--json")
     assert done.json["results"]["results"] == ["compare", "survey", "survey"]
-    assert "a: true: " in html.read_text(encoding="utf-8")
+    assert "Events of true: " in html.read_text(encoding="utf-8")
 
 
 def test_recordings_of_different_machines_are_told_apart(gnomon: Run, tmp_path: Path) -> None:
@@ -174,8 +245,8 @@ def test_each_run_reads_its_input_from_the_beginning(gnomon: Run, folder: Path) 
     given = ("-r", "2", "-e", "task-clock", "--on", "host", "--input", "words.txt")
     done = gnomon("survey", "--show-output", *given, "-o", "fed", "--", "cat")
     assert done.code == 0, done.err
-    assert done.err.startswith("hello\nhello\n")
-    assert done.out.startswith("cat: 1 events in 2 runs")
+    assert [line for line in done.err.splitlines() if line == "hello"] == ["hello"] * 3
+    assert "Events of cat: 1 events in 2 runs" in done.out
     missing = gnomon("survey", *given[:-1], "none.txt", "-o", "hungry", "--", "cat")
     assert missing.code == 127
     assert missing.err == (

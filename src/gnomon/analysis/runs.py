@@ -91,7 +91,7 @@ def tabulate(
 def _slowed(provenance: Provenance, batch: int) -> bool:
     """Whether a batch of a survey was run by something that makes programs slow."""
     plan = provenance.plan
-    return batch < len(plan) and capabilities(plan[batch].partition(" ")[0]).slowdown
+    return batch < len(plan) and bool(capabilities(plan[batch].partition(" ")[0]).slowdown)
 
 
 def table_of(recording: Recording) -> RunTable:

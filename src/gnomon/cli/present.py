@@ -27,6 +27,12 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--color", choices=modes, default="auto", help="colour the output")
 
 
+def add_brief(parser: argparse._ActionsContainer) -> None:
+    """Add --brief, for results that begin with an answer."""
+    text = "print the answer and the findings alone, at most 12 lines to paste"
+    parser.add_argument("--brief", action="store_true", help=text)
+
+
 def check(options: argparse.Namespace) -> None:
     """Complain before anything is measured when the result could not be shown as asked."""
     if options.json and options.csv:
@@ -56,8 +62,9 @@ def present(command: str, options: argparse.Namespace, result: Result, *notes: s
         _print_csv(show.csv_of(result))
         show.warn(result.warnings)
     else:
-        show.show(result, sys.stdout, everything=options.all, colour=options.color)
-        for note in notes:
+        brief = getattr(options, "brief", False)
+        show.show(result, sys.stdout, everything=options.all, colour=options.color, brief=brief)
+        for note in () if brief else notes:
             show.say(note)
     if options.html is not None:
         show.write_page(options.html, result, title=f"gnomon {command}")

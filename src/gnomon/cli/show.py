@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--salvage", action="store_true", help="skip damaged files")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     present.add_options(parser)
+    present.add_brief(parser)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -1,13 +1,15 @@
-"""Measure every event that can be counted over a program, and rank them by cost.
+"""Say where the time of a program goes: on a CPU, or waiting for what; then count its events.
 
-The program is run once for each batch of events that fit on the counters together, the
-batches in random order, each several times, so that no event is extrapolated.
-Without a PMU the kernel's software events and, where valgrind is installed, its exact counts
-are used; --on selects other sources. Every run is recorded as it ends: after
-Ctrl-C, the same command or --resume continues where the survey stopped.
+One plain run comes first: its elapsed time is divided by cause, and the answer is the first
+line. Then the program is run once for each batch of events that fit on the counters together,
+as often as three times its time and a second allow; -r N and --all go above that.
+--on selects where to count. Every run is recorded as it ends: after Ctrl-C, the same command
+or --resume continues where the survey stopped.
 
 examples:
   gnomon survey -- ./program arg
+  gnomon survey --brief -- ./program
+  gnomon survey --all -- ./program
   gnomon survey -r 10 -o before.gnomon -- ./program
   gnomon survey --on host -- ./program
   gnomon survey --on host,laptop -- ./program
@@ -32,7 +34,13 @@ from gnomon.errors import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gnomon survey`."""
     parser.add_argument("recording", nargs="?", metavar="REC", help="show a survey made before")
-    options.add(parser, "repeat", "events", "output", repeat="run each batch N times (3)")
+    options.add(
+        parser,
+        "repeat",
+        "events",
+        "output",
+        repeat="run each batch N times (up to 3, as time allows)",
+    )
     options.add(parser, "on", on="where to count; several with commas, as in host,valgrind,laptop")
     parser.add_argument("--one-run", action="store_true", help="let events take turns in one run")
     options.add(parser, "interval", interval="longest turn of an event set with --one-run (20ms)")
@@ -43,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "continue an interrupted survey, that of REC without a command; never start one"
     parser.add_argument("--resume", nargs="?", const=True, default=False, metavar="REC", help=text)
     options.add(parser, "overwrite", "looks")
+    present.add_brief(parser)
     parser.set_defaults(argv=[])
 
 
@@ -77,4 +86,4 @@ def _result(given: argparse.Namespace) -> surveys.SurveyResult:
             options.refuse_given(given, "target", reason="cannot be combined with --resume REC.")
             return options.call(surveys.resume, given, given.resume, on_progress=show)
         target = options.target(given, "survey", limited=True)
-        return options.call(surveys.survey, given, target, on_progress=show)
+        return options.call(surveys.survey, given, target, everything=given.all, on_progress=show)

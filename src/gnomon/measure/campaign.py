@@ -43,8 +43,8 @@ _T = TypeVar("_T")
 class Task:
     """One run to be made: of which subject, under which number, with which parameters.
 
-    Tasks of one `label` take about as long as each other. What the program prints is seen in a
-    run that is `shown`: the campaign says which.
+    Tasks of one `label` take about as long as each other, `expected` seconds as far as that is
+    known before. What the program prints is seen in a run that is `shown`: the campaign says which.
     """
 
     subject: int = 0
@@ -53,6 +53,7 @@ class Task:
     parameters: dict[str, str] = field(default_factory=dict)
     label: str = ""
     shown: bool = False
+    expected: float | None = None
 
     @property
     def key(self) -> Key:
@@ -85,6 +86,8 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 Make = Callable[[Task], Measurement]
 Take = Callable[[Task, Measurement], None]
+Then = Callable[[Task, Measurement], Sequence[Task]]
+"""Returns the tasks that follow from what a task gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,7 @@ class Campaign:
     def __init__(self, plan: Plan, terms: Terms) -> None:
         self._plan = plan
         self._terms = terms
+        self._tasks = list(plan.tasks)
         self._tell = terms.on_progress or (lambda _: None)
         self._stack = ExitStack()
         self._keep: Keep | None = None
@@ -196,7 +200,7 @@ class Campaign:
                 from gnomon.measure.cache import exclusive
 
                 what = f"'gnomon {plan.kind}' of {plan.identity.get('command', '')}"
-                self._stack.enter_context(exclusive(what, self._note))
+                self._stack.enter_context(exclusive(what, self.note))
                 failing.callback(self._stack.close)
             if self._keep is None:
                 self._keep = Cached(plan.kind, plan.identity, overwrite=overwrite)
@@ -210,7 +214,7 @@ class Campaign:
         trace: TracebackType | None,
     ) -> None:
         assert self._keep is not None
-        total = len(self._plan.tasks)
+        total = len(self._tasks)
         # What is wrong with the runs themselves would be so again: they are not kept for that.
         ended = (self._over or self._done == total) and (
             error is None or isinstance(error, GnomonError)
@@ -223,7 +227,7 @@ class Campaign:
             self._stack.close()
         if not ended and self._done:
             places = " and ".join(f"'{place}'" for place in self._keep.places)
-            self._note(
+            self.note(
                 f"{self._done} of {total} {self._plan.noun} are kept in {places}", self._keep.places
             )
 
@@ -237,12 +241,12 @@ class Campaign:
         """Note in the recordings what their readers should know."""
         self._warnings += texts
 
-    def _note(self, text: str, places: tuple[str, ...] = ()) -> None:
-        total = len(self._plan.tasks)
-        self._tell(Progress(self._done, total, note=text, places=places))
+    def note(self, text: str, places: tuple[str, ...] = ()) -> None:
+        """Tell something while the campaign goes on."""
+        self._tell(Progress(self._done, len(self._tasks), note=text, places=places))
 
-    def carry_out(self, make: Make, take: Take | None = None) -> Outcome:
-        """Carry out the tasks that are left, in their order.
+    def carry_out(self, make: Make, take: Take | None = None, then: Then | None = None) -> Outcome:
+        """Carry out the tasks that are left, in their order, and what follows from them.
 
         Ctrl-C ends the campaign after the current run, which is not taken, as it was cut short.
         """
@@ -250,24 +254,26 @@ class Campaign:
         outcome = Outcome()
         before = self._keep.before(readings=take is not None)
         rest: list[Task] = []
-        for task in self._plan.tasks:
+        for task in self._tasks:  # which may become more meanwhile
             if task.key in before:
                 self._take(task, before[task.key], take, outcome)
+                self._tasks += then(task, before[task.key]) if then is not None else ()
             else:
                 rest.append(task)
         if self._done:
-            many = f"{self._done} of {len(self._plan.tasks)} {self._plan.noun}"
-            self._note(f"going on with the rest: {many} were made before")
+            many = f"{self._done} of {len(self._tasks)} {self._plan.noun}"
+            self.note(f"going on with the rest: {many} were made before")
             if not self._plan.simulated:
                 outcome.warnings.append(
                     f"{many} were made before an interruption: conditions may have changed since"
                 )
         warmup = self._plan.warmup if rest else ()
         clock = _Clock()
+        queue = [*warmup, *rest]
         try:
-            for place, task in enumerate((*warmup, *rest)):
-                left = clock.left(rest[max(place - len(warmup), 0) :])
-                self._tell(Progress(self._done, len(self._plan.tasks), left, task))
+            for place, task in enumerate(queue):
+                left = clock.left(queue[max(place, len(warmup)) :])
+                self._tell(Progress(self._done, len(self._tasks), left, task))
                 started = time.monotonic()
                 made = make(replace(task, shown=place == 0 or self._terms.show_output))
                 if made.interrupted:
@@ -282,6 +288,9 @@ class Campaign:
                 with Stopper().installed() as stopper:  # a run is kept as a whole or not at all
                     self._keep.take(task, made)
                     self._take(task, made, take, outcome)
+                more = then(task, made) if then is not None else ()
+                self._tasks += more
+                queue += more
                 if stopper.requested:
                     outcome.interrupted = True
                     break
@@ -319,12 +328,12 @@ class _Clock:
         self._taken.setdefault(label, []).append(seconds)
 
     def left(self, tasks: Sequence[Task]) -> float | None:
-        """Return the seconds that these tasks will take; None before the first is over."""
+        """Return the seconds that these tasks will take; None where nothing is known of one."""
         means = {label: sum(taken) / len(taken) for label, taken in self._taken.items()}
-        if not means:
-            return None
-        usual = max(means.values())
-        return sum(means.get(task.label, usual) for task in tasks)
+        usual = max(means.values(), default=None)
+        found = [means.get(task.label, task.expected) or usual for task in tasks]
+        known = [seconds for seconds in found if seconds is not None]
+        return sum(known) if known and len(known) == len(found) else None
 
 
 def prepare(source: Source, events: str | None, targets: Sequence[Target]) -> Sequence[Group]:

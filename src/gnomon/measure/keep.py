@@ -87,9 +87,11 @@ class Recorded:
 
     def before(self, *, readings: bool) -> Mapping[Key, Measurement]:
         """Return what the recordings have already."""
+        found: dict[Key, Measurement] = {}
+        if not self._continued:
+            return found
         from gnomon.recording import Recording
 
-        found: dict[Key, Measurement] = {}
         for subject in self._continued:
             with Recording.open(self.places[subject]) as recording:
                 found |= _recorded(recording, subject, readings=readings)
@@ -118,6 +120,11 @@ def write_run(writer: RecordingWriter, made: Measurement) -> None:
     writer.append(made.readings)
     if made.samples:
         writer.append_samples(made.samples)
+    if made.wall is not None:
+        from gnomon.recording.wall_store import write_wall
+
+        info = made.runs[0]
+        write_wall(writer, made.wall, run=info.run, batch=info.batch)
     for info in made.runs:
         writer.add_run(info)
 
@@ -132,10 +139,10 @@ _LEAVE_OUT = "omit --resume (resume=True)"
 
 def _unfinished(path: Path, identity: Mapping[str, str]) -> bool:
     """Whether a campaign in a recording is to be continued; raises when it cannot be."""
-    from gnomon.recording import Recording
-
     if not path.exists():
         return False
+    from gnomon.recording import Recording
+
     with Recording.open(path) as recording:
         before = recording.provenance.campaign
         planned = before or recording.provenance.plan  # older surveys know no more than that

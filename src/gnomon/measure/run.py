@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gnomon.events.event import Group, Request
 from gnomon.recording.contents import EventInfo, Reading, RunInfo, Sample, Status
@@ -25,6 +25,10 @@ from gnomon.sources.base import (
 )
 from gnomon.units import utc_now
 
+if TYPE_CHECKING:
+    from gnomon.recording.wall import WallRecord
+    from gnomon.sources.abilities import RecordsWall
+
 Sink = Callable[[Iterable[Reading]], None]
 
 TIMED_OUT = 124
@@ -37,7 +41,7 @@ _NAP = 0.1
 class Measurement:
     """What a measurement gave: readings, and what is to be said about them.
 
-    `samples` and `rows` are for what gives no readings; rows are what JSON can hold.
+    `samples`, `rows` and `wall` are for what gives no readings; rows are what JSON can hold.
     """
 
     events: tuple[EventInfo, ...] = ()
@@ -50,6 +54,7 @@ class Measurement:
     interrupted: bool = False
     nothing_counted: bool = False
     timed_out: bool = False
+    wall: WallRecord | None = None
 
     def check_time(self, timeout: float | None) -> None:
         """Give a run that was stopped after `timeout` s the exit status that says so."""
@@ -206,6 +211,39 @@ def measure(
             result.warnings = list(dict.fromkeys(counting.warnings))
         result.interrupted = stopper.requested
     return result
+
+
+def measure_wall(
+    source: RecordsWall, target: Target, *, duration: float | None = None
+) -> Measurement:
+    """Record where the wall time of one run goes; a target is watched for `duration` s at most."""
+    result = Measurement()
+    with Stopper().installed() as stopper, source.record_wall(target) as recording:
+        stopper.watch(recording)
+        started_at = utc_now(milliseconds=True)
+        deadline = None if duration is None else time.monotonic() + duration
+        waits = runs_command(target)
+        recording.start()
+        try:
+            while not recording.wait(_nap(deadline)):
+                # A command that was interrupted is waited for, as it may have something to say.
+                if (stopper.requested and not waits) or _nap(deadline) <= 0:
+                    break
+        finally:
+            recording.stop()
+            stopper.watch(None)
+        record = recording.record()
+        facts = record.facts
+        result.wall = record
+        result.exit_status = recording.exit_status or 0
+        result.runs.append(RunInfo(0, 0, facts.start, facts.end, recording.exit_status, started_at))
+        result.warnings = list(dict.fromkeys(recording.warnings))
+        result.interrupted = stopper.requested
+    return result
+
+
+def _nap(deadline: float | None) -> float:
+    return _NAP if deadline is None else max(0.0, min(_NAP, deadline - time.monotonic()))
 
 
 def runs_command(target: Target) -> bool:

@@ -238,8 +238,9 @@ class Capabilities:
     """Counts are those of something simulated, and labelled so wherever they are shown."""
     exact: bool = False
     """The same program counts the same in every run."""
-    slowdown: bool = False
-    """Programs run much slower than by themselves, so that the time they take tells nothing."""
+    slowdown: float = 0.0
+    """How many times longer programs compute than by themselves, about: the time that they take
+    tells nothing. 0 where they are not slowed down."""
     own_time: bool = False
     """Time is that of the source: it passes while it is waited for."""
     rotates: bool = False

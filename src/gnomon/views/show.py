@@ -9,13 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gnomon.result import Result, Simulated
-from gnomon.views.blocks import Block, Cell, Facts, Fold, Graph, Headline, Table, Value, missing
+from gnomon.views.blocks import (
+    Block,
+    Cell,
+    Composition,
+    Facts,
+    Finding,
+    Fold,
+    Graph,
+    Headline,
+    Table,
+    Text,
+    Value,
+    missing,
+)
 from gnomon.views.describe import describer
 
 if TYPE_CHECKING:
     from gnomon.recording.contents import Provenance
 
 _LABEL = "SIMULATED"
+_FIRST = (Headline, Composition, Finding, Text)
 _PARTLY = "SIMULATED in part: what comes from where is said below"
 
 
@@ -80,23 +94,40 @@ def _facts(origin: Provenance) -> list[tuple[str, Cell | Value]]:
 
 
 def show(
-    result: Result, stream: TextIO | None = None, *, everything: bool = False, colour: str = "auto"
+    result: Result,
+    stream: TextIO | None = None,
+    *,
+    everything: bool = False,
+    colour: str = "auto",
+    brief: bool = False,
 ) -> None:
     """Write a result to a terminal or into a pipe, and its warnings to standard error.
 
     `everything` unfolds what is folded, shows all rows and all charts, and where it comes from.
+    `brief` shows the answer and the findings alone, in the same lines on every screen.
 
     >>> gn.show(gn.sim.list("workloads"), open("workloads.txt", "w"))
     """
     from gnomon.views.terminal import lines, screen_of
 
     stream = stream if stream is not None else sys.stdout
+    if brief:
+        _show_brief(result, stream)
+        return
     shown = [*blocks(result)]
     if everything and (origin := provenance(result)).rows:
         shown.append(origin)
     screen = screen_of(stream, everything=everything, colour=colour)
     stream.writelines(f"{line}\n" for line in lines(shown, screen))
     warn(result.warnings)
+
+
+def _show_brief(result: Result, stream: TextIO) -> None:
+    from gnomon.views.terminal import Screen, lines, screen_of
+
+    first = itertools.takewhile(lambda block: isinstance(block, _FIRST), blocks(result))
+    plain = Screen(encoding=screen_of(stream).encoding)
+    stream.writelines(f"{line}\n" for line in lines(first, plain) if line)
 
 
 def say(text: str, stream: TextIO | None = None) -> None:

@@ -14,6 +14,9 @@ from gnomon.sources.registry import On, event_prefix, local, sources
 Chosen = tuple[Source, Sequence[Request]]
 """A source and what is to be counted of it."""
 
+PLAIN = "plain run"
+"""What the identity of a survey calls the source of its plain run, which counts nothing."""
+
 _SIMULATED_ONLY = ("workload:", "signal:", "program:")
 
 

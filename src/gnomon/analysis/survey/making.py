@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gnomon.analysis.survey.batches import (
+    PLAIN,
     Batch,
     FindSource,
     choose_events,
@@ -16,7 +17,7 @@ from gnomon.analysis.survey.batches import (
     plan_batches,
     read_batches,
 )
-from gnomon.errors import GnomonError, RecordingError, UsageError
+from gnomon.errors import GnomonError, NotPermittedError, RecordingError, UsageError
 from gnomon.measure.campaign import (
     Campaign,
     Plan,
@@ -29,15 +30,17 @@ from gnomon.measure.campaign import (
 )
 from gnomon.measure.identity import Identity, identify
 from gnomon.measure.keep import refuse_change
-from gnomon.measure.run import Measurement, measure, runs_command
+from gnomon.measure.run import Measurement, measure, measure_wall, runs_command
 from gnomon.recording.contents import ONE_RUN, SIMULATED_CLOCK, Provenance
 from gnomon.sources.base import Command, Cpus, Process, Source, Target, as_target
 from gnomon.sources.registry import On, current_word, event_prefix, sources
-from gnomon.units import parse_duration, parse_seconds
+from gnomon.units import format_duration, parse_duration, parse_seconds
 
 if TYPE_CHECKING:
+    from gnomon.analysis.survey.budget import Choice
     from gnomon.analysis.survey.result import SurveyResult
     from gnomon.measure.campaign import OnProgress
+    from gnomon.sources.abilities import RecordsWall
 
 
 def survey(
@@ -45,7 +48,7 @@ def survey(
     events: str | None = None,
     *,
     output: str | os.PathLike[str] | None = None,
-    repeat: int = 3,
+    repeat: int | None = None,
     on: On = None,
     one_run: bool = False,
     interval: str | int | None = None,
@@ -56,10 +59,14 @@ def survey(
     seed: int = 1,
     overwrite: bool = False,
     show_output: bool = False,
+    everything: bool = False,
     on_progress: OnProgress | None = None,
 ) -> SurveyResult:
-    """Measure every event that can be counted over a command, and record it in `output`.
+    """Say where the time of a command goes, count its events, and record both in `output`.
 
+    A plain run comes first, of which the wall time is recorded. Then events are counted, by default
+    as many and as often as three times the program's time and a second allow: `repeat` runs of
+    each batch go above that, `everything` counts all events.
     Instead of a command it may be a `Process` or `Cpus`; a run of them takes `duration`, by
     default 1 s, and a command is ended after it.
     `on` says where to count, as `--on` does: a word, a source, or a list of them; without it on
@@ -78,7 +85,7 @@ def survey(
     limit = parse_seconds(duration, "duration")
     limit = _USUAL if limit is None and not runs_command(target) else limit
     terms = Terms(
-        repeat=repeat,
+        repeat=1 if repeat is None else repeat,
         seed=seed,
         timeout=parse_seconds(timeout, "timeout"),
         warmup=warmup,
@@ -91,6 +98,9 @@ def survey(
     if interval is not None and not one_run:
         raise UsageError("--interval is for events that take turns: add --one-run.")
     found = choose_sources(target, on, seed)
+    wall, refusal = (None, "") if one_run else _recorder(found, target)
+    if wall is None and repeat is None:
+        repeat, terms = _UNPLANNED, replace(terms, repeat=_UNPLANNED)
     identity = identify(
         [target],
         [(source, source.provenance(target)) for source in found],
@@ -101,6 +111,8 @@ def survey(
             "--one-run": one_run,
             "-i": parse_duration(interval) if isinstance(interval, str) else interval,
             "-d": limit,
+            "--all": everything,
+            PLAIN: wall.name if wall is not None else None,
         },
     )
     [path] = terms.outputs
@@ -118,14 +130,17 @@ def survey(
     else:
         batches, misfits = plan_batches(chosen)
     # What cannot even be started must neither leave a recording nor replace one.
-    find(batches[0].origin).open(batches[0].groups, target).close()
+    if wall is None:
+        find(batches[0].origin).open(batches[0].groups, target).close()
     provenance = _provenance(target, batches, find, (repeat, seed), one_run=one_run)
     if one_run:
         provenance = _with_turns(provenance, batches, find, target, interval)
-    made = _Made(batches, target, limit, find, terms, identity, provenance)
-    return made.carry_out(interval, [f"not counted: {text}" for text in misfits])
+    made = _Made(batches, target, limit, find, terms, identity, provenance, wall)
+    made.chosen = on is not None or events is not None
+    return made.carry_out(interval, [*refusal, *(f"not counted: {text}" for text in misfits)])
 
 
+_UNPLANNED = 3  # repetitions where no plain run says how long the program takes
 _OTHERWISE = "choose another name with -o, or start anew with --force"
 _USUAL = 1.0  # seconds of a run of what does not end by itself
 
@@ -197,11 +212,27 @@ class _Found:
         try:
             with Recording.open(path) as recording:
                 provenance = recording.provenance
-                planned = len(provenance.plan) * (provenance.repeat or 1)
+                from gnomon.analysis.survey.budget import planned_runs
+
+                planned = planned_runs(provenance, recording.runs)
                 lacks = len(recording.runs) < planned
                 return cls(recording.path, provenance, recording.complete and not lacks)
         except RecordingError:
             return None
+
+
+def _recorder(found: Sequence[Source], target: Target) -> tuple[Source | None, tuple[str, ...]]:
+    """Return the source that records wall time, if one can; what cannot be started raises."""
+    from gnomon.sources.abilities import RecordsWall
+
+    for source in found:
+        if isinstance(source, RecordsWall):
+            try:
+                source.record_wall(target).close()
+            except NotPermittedError as error:
+                return None, (f"wall time is not recorded: {error}",)
+            return source, ()
+    return None, ()
 
 
 def _limit(identity: Identity) -> float | None:
@@ -222,11 +253,13 @@ def _go_on(
         terms,
         provenance.campaign,
         provenance,
+        find(wall) if (wall := provenance.campaign.get(PLAIN)) else None,
     )
+    made.chosen = bool(provenance.campaign.get("-e"))
     return made.carry_out(provenance.interval, ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Made:
     """A survey that is being made."""
 
@@ -237,14 +270,16 @@ class _Made:
     terms: Terms
     identity: Identity
     provenance: Provenance
+    wall: Source | None = None  # that records the plain run
+    chosen: bool = False  # sources or events were named
 
     def carry_out(self, interval: str | int | None, warnings: Sequence[str]) -> SurveyResult:
         """Make the runs, and return the survey that is recorded then."""
         terms = self.terms
-        # Each repetition takes all batches in an order of its own, so that neither drift nor an
-        # interruption favours some of them.
-        order = in_rounds(len(self.batches), terms.repeat, terms.seed)
-        tasks = [Task(0, run, n, label=self.batches[n].origin) for run, n in order]
+        if self.wall is None:
+            tasks = self._rounds([terms.repeat] * len(self.batches))
+        else:
+            tasks = [Task(0, 0, len(self.batches), label="plain run")]
         outputs = [(path, self.provenance) for path in terms.outputs]
         simulated = all(self.find(batch.origin).capabilities.simulated for batch in self.batches)
         warmup = warmups(tasks, terms.warmup)
@@ -252,12 +287,71 @@ class _Made:
         count = self._in_turns(interval) if self._one_run else self._whole
         with Campaign(plan, terms) as campaign:
             campaign.warn(warnings)
-            campaign.carry_out(lambda task: self._run(task, count))
+            campaign.carry_out(
+                lambda task: self._run(task, count),
+                then=lambda task, made: self._then(task, made, campaign),
+            )
         from gnomon.analysis.survey.recorded import survey_of
         from gnomon.recording import Recording
 
         with Recording.open(campaign.places[0]) as recording:
             return survey_of(recording)
+
+    def _rounds(self, runs: Sequence[int], seconds: Sequence[float] = ()) -> list[Task]:
+        """Return the tasks that run each batch so often.
+
+        Each repetition takes all batches in an order of its own, so that neither drift nor an
+        interruption favours some of them.
+        """
+        order = in_rounds(len(runs), max(runs, default=0), self.terms.seed)
+        return [
+            Task(0, run, n, label=self.batches[n].origin, expected=seconds[n] if seconds else None)
+            for run, n in order
+            if run < runs[n]
+        ]
+
+    def _then(self, task: Task, made: Measurement, campaign: Campaign) -> Sequence[Task]:
+        """Return what is to be run after the plain run, and tell how long it will take."""
+        if self.wall is None or task.batch != len(self.batches):
+            return ()
+        from gnomon.analysis.survey.budget import runs_of
+
+        info = made.runs[0]
+        runs = runs_of(info)
+        if made.wall is None:  # it was made before an interruption
+            return self._rounds(runs)
+        took = info.end - info.start
+        tasks = self._rounds(runs, self._choice(made).seconds)
+        if tasks:
+            left = sum(each.expected or 0.0 for each in tasks)
+            many = f"{len(tasks)} more run{'s' * (len(tasks) != 1)}"
+            campaign.note(
+                f"the plain run took {format_duration(took)}; "
+                f"{many} to count events: about {format_duration(left * 1e9)}"
+            )
+        return tasks
+
+    def _choice(self, made: Measurement) -> Choice:
+        """Return how often to run each batch, by what the plain run took."""
+        from gnomon.analysis.survey.budget import Plain, choose
+
+        assert made.wall is not None
+        return choose(
+            self.batches,
+            self.find,
+            Plain.of(made.wall),
+            self.provenance.repeat,
+            chosen=self.chosen,
+            everything=self.identity.get("--all", "") == "True",
+        )
+
+    def _plain(self, task: Task) -> Measurement:
+        recorder = cast("RecordsWall", self.wall)
+        target = as_repeated(self.target, task)
+        made = measure_wall(recorder, target, duration=self._longest)
+        choice = self._choice(made)
+        made.runs = [replace(made.runs[0], parameters=choice.as_parameters())]
+        return made
 
     @property
     def _one_run(self) -> bool:
@@ -283,9 +377,8 @@ class _Made:
         return count
 
     def _run(self, task: Task, count: Callable[[Source, Batch, Task], Measurement]) -> Measurement:
-        batch = self.batches[task.batch]
-        source = self.find(batch.origin)
-        made = count(source, batch, task)
+        plain = task.batch == len(self.batches)
+        made = self._plain(task) if plain else self._counted(task, count)
         made.warnings += lost_input(self.target)
         made.check_time(self.terms.timeout)
         if made.timed_out and not made.interrupted:
@@ -293,6 +386,15 @@ class _Made:
                 f"a run was stopped because it took longer than {self.terms.timeout:g} s: "
                 "allow more time with --timeout; what was measured before is recorded."
             )
+        made.runs = [replace(info, run=task.run, batch=task.batch) for info in made.runs]
+        return made
+
+    def _counted(
+        self, task: Task, count: Callable[[Source, Batch, Task], Measurement]
+    ) -> Measurement:
+        batch = self.batches[task.batch]
+        source = self.find(batch.origin)
+        made = count(source, batch, task)
         several = len({each.origin for each in self.batches}) > 1
         prefix = event_prefix(batch.origin) if several else ""
         return replace(
@@ -310,7 +412,6 @@ class _Made:
                 reading._replace(event=prefix + reading.event, run=task.run, batch=task.batch)
                 for reading in made.readings
             ],
-            runs=[replace(info, run=task.run, batch=task.batch) for info in made.runs],
         )
 
 
@@ -318,7 +419,7 @@ def _provenance(
     target: Target,
     batches: Sequence[Batch],
     find: FindSource,
-    repeated: tuple[int, int],
+    repeated: tuple[int | None, int],
     *,
     one_run: bool,
 ) -> Provenance:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gnomon.analysis.survey.budget import left_out_of, plain_run, planned_runs
 from gnomon.analysis.survey.doubts import anchors_of, doubts
 from gnomon.analysis.survey.indicators import Judged, durations, indicators, judge, shares
 from gnomon.analysis.survey.result import SurveyResult, SurveyRow, SurveySource
@@ -13,9 +14,8 @@ from gnomon.result import Interval
 from gnomon.sources.registry import capabilities, current_word, title
 
 if TYPE_CHECKING:
+    from gnomon.analysis.time.result import TimeResult
     from gnomon.recording import Recording
-
-"""What the target of a recording says when its events took turns in a single run."""
 
 
 def survey_of(recording: Recording) -> SurveyResult:
@@ -28,8 +28,12 @@ def survey_of(recording: Recording) -> SurveyResult:
         found = with_estimates(found, estimated_totals(recording))
     times = durations(recording.runs)
     elapsed = _elapsed(recording.runs, provenance)
+    plain = plain_run(provenance, recording.runs)
+    time = None if plain is None else _time(recording, plain)
     anchors = anchors_of(provenance.plan).values()
-    judged = judge(found, times, shares(found, elapsed or 0.0), anchors)
+    judged = judge(
+        found, times, shares(found, elapsed or 0.0 if time is None else time.cpu), anchors
+    )
     scaled = [each.event for each in judged if each.indicator.status is Status.SCALED]
     warnings = [*recording.warnings, *doubts(found, recording.runs, provenance)]
     if scaled:
@@ -45,11 +49,13 @@ def survey_of(recording: Recording) -> SurveyResult:
     return SurveyResult(
         tuple(_row(rank, each) for rank, each in enumerate(judged, 1)),
         recording.runs,
-        _planned(recording),
+        planned_runs(provenance, recording.runs),
         str(recording.path),
         provenance.target.endswith(ONE_RUN),
         elapsed,
         tuple(map(_source, dict.fromkeys(each.indicator.origin for each in judged))),
+        time,
+        "" if plain is None else left_out_of(plain),
         provenance=provenance,
         warnings=tuple(warnings),
     )
@@ -97,8 +103,10 @@ def _elapsed(runs: Sequence[RunInfo], provenance: Provenance) -> float | None:
     return sum(quick) / len(quick) if quick else None
 
 
-def _planned(recording: Recording) -> int:
-    provenance = recording.provenance
-    if not provenance.plan:
-        return len(recording.runs)
-    return len(provenance.plan) * (provenance.repeat or 1)
+def _time(recording: Recording, plain: RunInfo) -> TimeResult:
+    """Return where the wall time of the plain run went."""
+    from gnomon.analysis.time import account_of
+    from gnomon.recording.wall_store import read_wall
+
+    record = read_wall(recording, run=plain.run, batch=plain.batch)
+    return account_of(record, provenance=recording.provenance)

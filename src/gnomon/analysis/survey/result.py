@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from gnomon.analysis.time.result import TimeResult
 from gnomon.recording.contents import Provenance, RunInfo, Status
 from gnomon.result import Interval, Result, Simulated, derived
 
@@ -82,6 +83,13 @@ class SurveyResult(Result):
     one_run: bool = False  # events took turns in it, so that their values are estimated
     elapsed: float | None = None  # of runs that nothing slowed down: their mean, in ns
     sources: tuple[SurveySource, ...] = ()
+    time: TimeResult | None = None  # of the plain run; None where wall time was not recorded
+    left_out: str = ""  # events that were not counted for the time that they would take
+
+    @derived
+    def headline(self) -> str:
+        """The answer in one sentence; empty where wall time was not recorded."""
+        return self.time.headline if self.time is not None else ""
 
     @property
     def ranked(self) -> tuple[SurveyRow, ...]:

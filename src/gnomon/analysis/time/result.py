@@ -461,6 +461,20 @@ class TimeResult(Result):
         return total / self.elapsed if self.elapsed else 0.0
 
     @derived
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        from gnomon.analysis.time.words import headline
+
+        return headline(self)
+
+    @derived
+    def unused(self) -> dict[str, float]:
+        """Why allowed CPUs were not used, as shares of what was left of them."""
+        from gnomon.analysis.time.words import unused
+
+        return unused(self)
+
+    @derived
     def families(self) -> dict[str, float]:
         """The account by state, as the bar shows it."""
         sums: dict[str, float] = {}

@@ -201,6 +201,9 @@ def _slices(
     thread = number[kept].astype(np.int32)
     begin = rows["time"][kept].astype(np.int64)
     state = after[kept]
+    there = (rows["kind"][kept] == Moment.FORK) & (rows["flags"][kept] & 1 == 1)
+    for place in np.flatnonzero(there):  # before recording began: what comes next tells
+        state[place] = _found(rows["kind"][kept], thread, int(place), threads)
     extra = []  # thread, begin, state of what no record begins
     root = record.facts.root
     edges = np.searchsorted(thread, np.arange(len(threads) + 1))
@@ -208,7 +211,7 @@ def _slices(
     switches = switched(record)
     for each in threads:
         first, last = edges[each.number], edges[each.number + 1]
-        if each.tid == root and root:
+        if each.tid == root and root and record.facts.command:
             drop[first:last] = begin[first:last] <= exec_time
             extra.append((each.number, record.facts.start, State.HELD))
             extra.append((each.number, exec_time, State.RUNNING))
@@ -241,6 +244,13 @@ def _slices(
         "delay": np.zeros(count, bool),
         "key": np.full(count, -1, np.int32),
     }
+
+
+def _found(kind: NDArray[Any], thread: NDArray[Any], place: int, threads: list[Thread]) -> State:
+    """Return the state in which recording found a thread that was there before."""
+    if place + 1 < len(thread) and thread[place + 1] == thread[place]:
+        return State.WAITING if kind[place + 1] == Moment.IN else State.RUNNING
+    return State.RUNNING if len(threads[thread[place]].samples) else State.WAITING
 
 
 def _with_clock(timeline: Timeline) -> Timeline:

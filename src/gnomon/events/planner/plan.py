@@ -18,7 +18,6 @@ from gnomon.events.event import Event, Request
 from gnomon.events.planner.bounds import Bound, make_problem, settle_anchors
 from gnomon.events.planner.pmu import Counter, Need, Placed, Pmu, need_of, route, seat, watchdog_of
 from gnomon.events.planner.reasons import diagnose, join, modes_of, plural, remedies
-from gnomon.events.planner.solver import solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -316,6 +315,8 @@ def _solve(
         together = seat([*needs, *anchors])
         if together is not None:
             return [together], Bound(1, "")
+    from gnomon.events.planner.solver import solve
+
     return solve(make_problem(needs, anchors, pmu.counters_mask))
 
 

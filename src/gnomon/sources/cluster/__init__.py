@@ -14,7 +14,7 @@ def _make(choice: Choice) -> Source:
 SOURCE = Registered(
     name="cluster",
     title="the SIMULATED {word}",
-    capabilities=Capabilities(simulated=True, exact=True, slowdown=True, own_time=True),
+    capabilities=Capabilities(simulated=True, exact=True, slowdown=1000.0, own_time=True),
     make=_make,
     argument="NAME",
     takes=frozenset({"seed"}),

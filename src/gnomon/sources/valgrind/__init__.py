@@ -17,7 +17,7 @@ def _make(choice: Choice) -> Source:
 SOURCE = Registered(
     name="valgrind",
     title="valgrind, exact for user space",
-    capabilities=Capabilities(simulated=True, exact=True, slowdown=True, event_prefix="valgrind::"),
+    capabilities=Capabilities(simulated=True, exact=True, slowdown=30.0, event_prefix="valgrind::"),
     make=_make,
     here=lambda: shutil.which("valgrind") is not None,
 )

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.events.event import Event, Kind
+from gnomon.events.event import Event, Kind, Request
 from gnomon.sources.valgrind import SOURCE
 
 _SHAPE = re.compile(r"desc: (I1|D1|LL) cache:\s*(\d+) B, (\d+) B, (?:(\d+)-way|direct-mapped)")
@@ -326,3 +326,15 @@ def _useless(why: str) -> Installation:
         reason=f"valgrind cannot run even a program that does nothing: {why}",
         remedy="run `valgrind --tool=cachegrind true` to see what is wrong",
     )
+
+
+def why_refused(request: Request, installation: Installation) -> tuple[str, str] | None:
+    """Return reason and remedy where a request cannot be counted, None where it can."""
+    if request.event.kind is not Kind.VALGRIND:
+        return request.event.description or "it is no event of valgrind", ""
+    if not installation.works:
+        return installation.reason, installation.remedy
+    # Everything is in user space and always counted: `u`, `D` and `e` ask for what is so.
+    if set(request.modifiers.text) - set("uDe"):
+        return "valgrind counts what a program does in user space", "omit the modifier"
+    return None

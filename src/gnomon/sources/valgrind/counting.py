@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gnomon.errors import CommandError, GnomonError, NotSupportedError, StateError, UsageError
-from gnomon.events.event import Group, Kind, Request
+from gnomon.events.event import Group, Request
 from gnomon.launch import cannot_start, check_startable
 from gnomon.recording.contents import Reading, Status
 from gnomon.sources.base import Closing, Command, Snapshot
@@ -29,6 +29,7 @@ from gnomon.sources.valgrind.cachegrind import (
     command_line,
     own_name,
     processes,
+    why_refused,
 )
 
 _GRACE = 0.5  # seconds for children that are just writing their counts
@@ -36,18 +37,6 @@ _NAP = 0.02
 _ROUNDS = 100
 _TOO_EARLY = "valgrind tells counts when a program has ended: what is read before has no value"
 _GAVE_UP = frozenset({1, 126, 127})  # how valgrind ends when it cannot begin
-
-
-def why_refused(request: Request, installation: Installation) -> tuple[str, str] | None:
-    """Return reason and remedy where a request cannot be counted, None where it can."""
-    if request.event.kind is not Kind.VALGRIND:
-        return request.event.description or "it is no event of valgrind", ""
-    if not installation.works:
-        return installation.reason, installation.remedy
-    # Everything is in user space and always counted: `u`, `D` and `e` ask for what is so.
-    if set(request.modifiers.text) - set("uDe"):
-        return "valgrind counts what a program does in user space", "omit the modifier"
-    return None
 
 
 class ValgrindCounting(Closing):

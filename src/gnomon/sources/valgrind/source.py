@@ -20,11 +20,12 @@ from gnomon.sources.valgrind.cachegrind import (
     installed,
     own_name,
     try_out,
+    why_refused,
 )
-from gnomon.sources.valgrind.counting import ValgrindCounting, why_refused
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Plan
+    from gnomon.sources.valgrind.counting import ValgrindCounting
 
 _DEFAULT = ("Ir", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm")
 
@@ -98,6 +99,8 @@ class ValgrindSource:
         self, groups: Sequence[Group], target: Target, *, exact: bool = False
     ) -> ValgrindCounting:
         """Set up a run of a command under valgrind."""
+        from gnomon.sources.valgrind.counting import ValgrindCounting
+
         if not isinstance(target, Command):
             raise UsageError(
                 "valgrind can only count a program that it starts: give a command after --."

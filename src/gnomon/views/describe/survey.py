@@ -19,6 +19,10 @@ _FOLDS = {
 _SHOWN = 24
 _BARS = 15
 _NAMED = 4
+_FEW = 6  # events on a screen, where wall time comes first
+_COMPUTES = 0.5  # share of time on a CPU, from which events are worth a claim
+_LEAST = 0.05
+_MOST = 4  # findings
 _WORTH_NAMING = 0.01
 _SHARES = (
     "Estimated share of the program's time, from typical costs per event: a ranking, not a "
@@ -28,40 +32,96 @@ _SHARES = (
 
 def describe(result: SurveyResult) -> Iterator[b.Block]:
     """Yield what there is to see of a survey, from the result alone."""
-    yield b.Headline(_title(result), tuple(_lines(result)))
+    if result.time is None:
+        yield b.Headline(_title(result), tuple(_lines(result)))
+        yield from _claims(result)
+    else:
+        from gnomon.views.describe import time
+
+        yield from time.opening(result.time, _nearby(result.recording))
+        if len(result.time.findings) < _MOST:
+            yield from _claims(result)
+        yield from time.hottest(result.time)
+        yield b.Text("; ".join([f"Events of {_title(result)}", *_lines(result)]))
+    most = _SHOWN if result.time is None else _FEW
+    yield b.Table.of(result.ranked, *_columns(result), most=most, name="events")
+    yield from _folds(result)
+    yield from _left_out(result)
     costly = [row for row in result.ranked if row.share is not None]
     if costly:
-        where = "of the simulated run" if result.provenance.simulated else "of the time"
+        whole = "time" if result.time is None else "CPU time"
+        if result.time is None:
+            yield b.Text("share: estimated from typical costs, for ranking; not measured")
+        axis = b.Axis(f"estimated share of {whole}", "%", zero=True)
+        yield bars(_SHARES, axis, [(row.event, row.share) for row in costly[:_BARS]])
+    if result.time is not None:
+        yield from time.details(result.time)
+        yield time.trust(result.time, counted(len(result.runs), "run"))
+    if len(result.runs) > 2:
+        yield b.Section("Run-to-run variation")
+        yield from _durations(result)
+
+
+def _claims(result: SurveyResult) -> Iterator[b.Block]:
+    """Yield the event that costs most, where the time on a CPU is what there is to save."""
+    costly = [row for row in result.ranked if row.share is not None]
+    if result.time is not None:
+        # What a simulated cache costs is not measured, and no claim on this machine.
+        costly = [row for row in costly if not row.simulated]
+        if result.time.on_cpu < _COMPUTES or not costly or (costly[0].share or 0) < _LEAST:
+            return
+    if costly:
         share = units.number(costly[0].share, "%")
+        where = "of the simulated run" if result.provenance.simulated else "of the time"
+        where = where if result.time is None else "of the CPU time"
         text = f"{costly[0].event} accounts for about {share} {where}, by typical costs."
         if (costly[0].share or 0) < _WORTH_NAMING:
             text = f"No event accounts for 1 % {where}, by typical costs."
         yield b.Finding(text)
-    yield b.Table.of(result.ranked, *_columns(result), most=_SHOWN, name="events")
+
+
+def _left_out(result: SurveyResult) -> Iterator[b.Block]:
+    if result.left_out:
+        yield b.Text(f"Not counted: {result.left_out}; --all counts them.", b.Tone.FAINT)
+
+
+def _folds(result: SurveyResult) -> Iterator[b.Block]:
+    """Yield what was folded away: a fold for each reason, or all in one below an account."""
+    found: list[tuple[str, int, b.Table]] = []
+    names: list[str] = []
     for reason, title in _FOLDS.items():
         rows = [row for row in result.folded if row.folded == reason]
         if rows:
-            names = some([row.event for row in rows], _NAMED)
             columns = (
                 b.Column("event"),
                 b.Column("why", "reason"),
                 b.Column("what it counts", "description", flex=True, drop=1),
             )
             table = b.Table.of(rows, *columns, name=reason)
-            yield b.Fold(f"{len(rows)} {title}: {names}", (table,))
-    if costly:
-        yield b.Text("share: estimated from typical costs, for ranking; not measured")
-        axis = b.Axis("estimated share of time", "%", zero=True)
-        yield bars(_SHARES, axis, [(row.event, row.share) for row in costly[:_BARS]])
-    if len(result.runs) > 2:
-        yield b.Section("Run-to-run variation")
-        yield from _durations(result)
+            found.append((title, len(rows), table))
+            names.append(f"{len(rows)} {title}: {some([row.event for row in rows], _NAMED)}")
+    if result.time is None:
+        yield from (
+            b.Fold(name, (table,)) for name, (_, _, table) in zip(names, found, strict=True)
+        )
+    elif found:
+        total = sum(count for _, count, _ in found)
+        why = ", ".join(f"{count} {title}" for title, count, _ in found)
+        yield b.Fold(
+            f"{counted(total, 'more event')} ({why})", tuple(table for _, _, table in found)
+        )
+
+
+def _nearby(path: str) -> str:
+    """Return the last part of a path: what a user types where the recording was made."""
+    return path.rpartition("/")[2]
 
 
 def _title(result: SurveyResult) -> str:
     origin = result.provenance
-    runs, batches = counted(len(result.runs), "run"), len(origin.plan)
-    if batches > 1 and origin.repeat:
+    counting = [run for run in result.runs if result.time is None or result.origin_of(run)]
+    runs, batches = counted(len(counting), "run"), len(origin.plan)
+    if result.time is None and batches > 1 and origin.repeat:
         runs += f" ({batches} batches × {origin.repeat})"
     events = sum(result.origins.values())
     return (
@@ -69,13 +129,17 @@ def _title(result: SurveyResult) -> str:
     )
 
 
-def _lines(result: SurveyResult) -> Iterator[str]:
+def _lines(result: SurveyResult) -> list[str]:
+    return [*_notes(result)]
+
+
+def _notes(result: SurveyResult) -> Iterator[str]:
     if result.one_run:
         yield "events took turns in one run, so their values are estimated"
     titles = {source.name: source.title for source in result.sources}
     for origin, count in result.origins.items():
         yield f"{count} from {titles.get(origin, origin)}"
-    if result.elapsed is not None:
+    if result.elapsed is not None and result.time is None:
         yield f"{units.brief(result.elapsed, 'ns')} elapsed on average, in runs without slowdown"
     if not result.complete:
         made = f"{len(result.runs)} of {result.planned} runs made"
@@ -88,6 +152,7 @@ def _columns(result: SurveyResult) -> tuple[b.Column | None, ...]:
         for source in result.sources
     }
     several = len(result.origins) > 1
+    share = "share" if result.time is None else "estimated share"
 
     def source_of(row: SurveyRow) -> b.Cell:
         return sources.get(row.origin) or b.Cell(row.origin)
@@ -96,7 +161,7 @@ def _columns(result: SurveyResult) -> tuple[b.Column | None, ...]:
         b.Column("event", lambda row: b.Cell(row.event, hint="; ".join(row.caveats))),
         b.Column("mean", _mean, interval="90 % interval"),
         b.Column("spread", "spread", "±", drop=3),
-        b.Column("share", lambda row: b.Cell(row.share, hint=row.basis), "%", bar=True),
+        b.Column(share, lambda row: b.Cell(row.share, hint=row.basis), "%", bar=True),
         b.Column("with time", "correlation", "r", drop=4),
         b.Column("source", source_of, drop=5) if several else None,
         b.Column("what it counts", "description", flex=True, drop=2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     )
 
 _MOST = 12
+_HOT = 6  # functions that a screen shows
+_SMALL = 0.01  # of elapsed time: below it parts of the bar are shown as one
+_CAPITALS = 2  # CPUs, from which it is worth saying why they were not used
 _MEANWHILE = {
     "lock": "while others wait for a lock",
     "GIL": "while others wait for the GIL",
@@ -29,72 +33,106 @@ _MEANWHILE = {
     "spin": "while others spin",
     "join": "while joined",
 }
-_CLAIMS = {
-    Claim.BUSY_MACHINE: "The machine was busy: no CPU was free",
-    Claim.STOLEN: "The hypervisor took CPU time",
-    Claim.QUOTA: "A CPU quota held the program back",
-    Claim.LOST_RECORDS: "The kernel lost records",
-    Claim.FEW_LOOKS: "Most waits were too short to be looked at; their causes are estimated",
-    Claim.WAITS: "Everything waits",
-    Claim.SERIAL: "One thread computes while others wait for it",
-    Claim.LOCK: "Threads wait for what one holds",
-    Claim.SPINNING: "Threads spin",
-    Claim.IMBALANCE: "Threads wait for the slowest",
-    Claim.SLOW_STAGE: "One stage holds up the others",
-    Claim.COLD: "Data came from the disk for the first time",
-}
 _LETTERS = {Cause.CONDITION: "n", Cause.JOIN: "j", Cause.BARRIER: "b", Cause.SEMAPHORE: "m"}
 
 
 def describe(result: TimeResult) -> Iterator[b.Block]:
     """Yield what there is to see of an account, from the result alone."""
-    yield b.Headline(_title(result), tuple(_answer(result)))
+    yield from opening(result)
+    yield from hottest(result)
+    yield from details(result)
+    yield trust(result)
+
+
+def opening(result: TimeResult, recording: str = "") -> Iterator[b.Block]:
+    """Yield the answer, the bar, findings, and what was looked at and is well.
+
+    `recording` is where the run was recorded, for the commands that findings name.
+    """
+    yield b.Headline(result.headline, tuple(_used(result)))
     if result.parts:
-        yield b.Composition(
-            result.elapsed, tuple(map(_part, result.parts)), "ns", "elapsed time by cause"
-        )
+        yield b.Composition(result.elapsed, _parts(result), "ns")
     for finding in result.findings:
-        yield _finding(finding)
+        yield _finding(finding, recording)
     if result.healthy:
-        yield b.Text(f"Looked at and well: {', '.join(result.healthy)}.")
-    yield b.Facts(tuple(_facts(result)))
-    yield b.Table.of(result.account, *_rows(), most=_MOST, name="account")
-    if result.threads:
-        yield b.Section("Threads")
-        yield b.Table.of(result.threads, *_threads(), most=_MOST, name="threads")
-    if result.locks:
-        yield b.Section("Locks")
-        yield b.Table.of(result.locks, *_locks(), most=_MOST, name="locks")
+        yield b.Text(f"Looked at and healthy: {', '.join(result.healthy)}.", b.Tone.FAINT)
+
+
+def hottest(result: TimeResult) -> Iterator[b.Block]:
+    """Yield the functions that ran most."""
     if result.functions:
-        yield b.Section("Functions")
-        yield b.Table.of(result.functions, *_functions(), most=_MOST, name="functions")
-    yield b.Fold(_trust_line(result), (b.Facts(tuple(_trust(result))), *_unseen(result)))
+        yield b.Table.of(result.functions, *_functions(), most=_HOT, name="functions")
 
 
-def _title(result: TimeResult) -> str:
-    return (
-        f"{units.brief(result.elapsed, 'ns')} elapsed, "
-        f"{units.number(result.on_cpu, '%')} of it on a CPU"
+def details(result: TimeResult) -> Iterator[b.Block]:
+    """Yield the account, threads and locks, in a fold."""
+    tables: list[b.Block] = [
+        b.Facts(tuple(_facts(result))),
+        b.Table.of(result.account, *_rows(), name="account"),
+    ]
+    names = ["account by cause"]
+    if result.threads:
+        tables += [b.Section("Threads"), b.Table.of(result.threads, *_threads(), name="threads")]
+        names.append(counted(len(result.threads), "thread"))
+    if result.locks:
+        tables += [b.Section("Locks"), b.Table.of(result.locks, *_locks(), name="locks")]
+        names.append(counted(len(result.locks), "lock"))
+    yield b.Fold(f"Where time went in detail: {', '.join(names)}", tuple(tables))
+
+
+def trust(result: TimeResult, more: str = "") -> b.Block:
+    """Return how far the account can be trusted; `more` is said in the same line."""
+    brief = _trust_line(result) + (f", {more}" if more else "")
+    return b.Fold(brief, (b.Facts(tuple(_trust(result))), *_unseen(result)))
+
+
+def _used(result: TimeResult) -> Iterator[str]:
+    """Yield how many CPUs were in use, and why the others were not."""
+    allowed = result.cpus_allowed
+    if not allowed:
+        return
+    used = f"{result.cpus_used:.2g} of {counted(round(allowed), 'CPU')} used"
+    why = [f"{units.number(share, '%')} {name}" for name, share in result.unused.items()]
+    named = [text for text, share in zip(why, result.unused.values(), strict=True) if share >= 0.05]
+    if named and allowed >= _CAPITALS and result.cpus_used < 0.9 * allowed:
+        used += f"; of the rest {', '.join(named[:3])}"
+    ran = (
+        [
+            f"{counted(len(result.threads), 'thread')} in "
+            f"{len(result.processes)} process{'es' * (len(result.processes) != 1)}"
+        ]
+        if result.processes
+        else []
     )
+    if result.peak_memory is not None:
+        ran.append(f"peak memory {units.brief(result.peak_memory, 'B')}")
+    for name, value in (("read", result.read), ("written", result.written)):
+        if value:
+            ran.append(f"{name} {units.brief(value, 'B')}")
+    text = used + "." + (f" {', '.join(ran)}." if ran else "")
+    found = result.efficiency
+    if found is not None:
+        text += (
+            f" {found.threads} threads compute: load balance {found.load_balance:.2f}, serial and "
+            f"waiting factor {found.serial_waiting:.2f}, parallel efficiency {found.parallel:.2f}."
+        )
+    yield text
 
 
-def _answer(result: TimeResult) -> Iterator[str]:
-    for row in result.account[:3]:
-        if row.share >= 0.05:
-            yield f"{units.brief(row.time, 'ns')} {_row_words(row)}"
-
-
-def _row_words(row: AccountRow) -> str:
-    words = [row.cause.value]
-    if row.who:
-        words.append(f"in {row.who}")
-    if row.object:
-        words.append(f"({row.object})")
-    if row.meanwhile:
-        words.append(_MEANWHILE[row.meanwhile.value])
-    if row.places:
-        words.append(f"at {row.places[0].place.label}")
-    return " ".join(words)
+def _parts(result: TimeResult) -> tuple[b.Part, ...]:
+    """Return the parts of the bar, those that nobody would see as one."""
+    seen = [part for part in result.parts if part.share >= _SMALL]
+    small = [part for part in result.parts if part.share < _SMALL]
+    if len(small) < 2:
+        return tuple(map(_part, result.parts))
+    rest = b.Part(
+        "rest",
+        sum(part.time for part in small),
+        "other",
+        "·",
+        parts=tuple(map(_part, small)),
+    )
+    return (*map(_part, seen), rest)
 
 
 def _part(part: CausePart) -> b.Part:
@@ -104,20 +142,53 @@ def _part(part: CausePart) -> b.Part:
     return b.Part(part.cause.value, part.time, tone, letter, low, high, tied=part.tied)
 
 
-def _finding(finding: Finding) -> b.Finding:
-    words = _CLAIMS[finding.claim]
-    if finding.claim is Claim.WAITS:
-        words = f"{words} for: {finding.cause.value}"
-    amount = units.brief(finding.time, "ns")
-    place = f" at {finding.place.label}" if finding.place else ""
-    who = f" in {finding.who}" if finding.who else ""
-    thing = f" ({finding.object})" if finding.object else ""
-    saves = ""
+def _finding(finding: Finding, recording: str) -> b.Finding:
+    text = _claim(finding)
     if finding.saves_at_most is not None and not finding.doubt:
-        saves = f"; saves at most {units.brief(finding.saves_at_most, 'ns')}"
+        text += f"; saves at most {units.brief(finding.saves_at_most, 'ns')}"
+    command = finding.command
+    if not command and not finding.doubt and recording:
+        command = ("gnomon", "show", recording, "--all")
     tone = b.Tone.DOUBT if finding.doubt else b.Tone.PLAIN
-    remedy = f"Next: {' '.join(finding.command)}" if finding.command else ""
-    return b.Finding(f"{words}{who}{thing}{place}: {amount}{saves}.", tone, remedy)
+    return b.Finding(f"{text}.", tone, f"$ {shlex.join(command)}" if command else "")
+
+
+def _claim(finding: Finding) -> str:
+    """Return what a finding says: seconds, one cause, a place."""
+    time, value = units.brief(finding.time, "ns"), finding.value
+    who = f" in {finding.who}" if finding.who else ""
+    place = f", {finding.place.label}" if finding.place else ""
+    thing = f" ({finding.object})" if finding.object else ""
+    match finding.claim:
+        case Claim.BUSY_MACHINE:
+            others = f"; other programs used {value:.2g} CPUs" if value is not None else ""
+            return f"The machine was busy: {time} ready to run without a free CPU{others}"
+        case Claim.STOLEN:
+            share = units.number(value, "%")
+            return f"The hypervisor took {share} of the CPU time: it looks like computing"
+        case Claim.QUOTA:
+            return f"A CPU quota held the program back for {time}"
+        case Claim.LOST_RECORDS:
+            return f"The kernel lost {counted(round(value or 0), 'record')} of this run"
+        case Claim.FEW_LOOKS:
+            return f"What {time} of waiting was for is not known: the waits were too short to see"
+        case Claim.LOCK:
+            holder = f", held by {finding.holder.name}" if finding.holder else ""
+            return f"Threads wait for one lock{thing}{holder}: {time}{place}"
+        case Claim.SERIAL:
+            return f"One thread computes while others wait for its end: {time}{who}{place}"
+        case Claim.SPINNING:
+            return f"Spinning instead of waiting: {time}{who}{place}"
+        case Claim.IMBALANCE:
+            balance = f" (load balance {value:.2f})" if value is not None else ""
+            return f"Threads wait for the slowest{balance}: {time}{who}{place}"
+        case Claim.SLOW_STAGE:
+            return f"One stage holds up the others: {time}{who}{place}"
+        case Claim.COLD:
+            return f"Data came from the disk for the first time: {time}{who}{thing}"
+        case _:
+            cause = finding.cause.value
+            return f"{cause[:1].upper()}{cause[1:]}: {time}{who}{thing}{place}"
 
 
 def _facts(result: TimeResult) -> Iterator[tuple[str, b.Cell | b.Value]]:
@@ -150,7 +221,7 @@ def _rows() -> tuple[b.Column, ...]:
         b.Column("cause", lambda row: row.cause.value),
         b.Column("who", lambda row: row.who),
         b.Column("elapsed", _row_time, interval="90 % interval"),
-        b.Column("share", lambda row: b.Cell(row.share), "%", bar=True),
+        b.Column("share", "share", "%", bar=True),
         b.Column("meanwhile", lambda row: _MEANWHILE.get(row.meanwhile.value, ""), drop=3),
         b.Column("of what", lambda row: row.object, flex=True, drop=2),
         b.Column("where", lambda row: row.places[0].place.label if row.places else "", flex=True),
@@ -213,10 +284,12 @@ def _function_cpu(row: FunctionRow) -> b.Cell:
 
 def _trust_line(result: TimeResult) -> str:
     trust = result.trust
+    named = [each.object.rpartition("/")[2] for each in trust.unnamed[:2]]
+    files = f" (in {', '.join(named)})" if named else ""
     return (
         f"How far to trust this: {counted(trust.samples, 'sample')}, "
-        f"{units.number(trust.unnamed_share, '%')} without a name, "
-        f"{trust.lost:,} records lost"
+        f"{units.number(trust.unnamed_share, '%')} without a name{files}, "
+        f"{trust.lost:,} records lost, recorded by {trust.rung or 'an unknown way'}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gnomon.units import brief
 from gnomon.views.blocks import Composition, Part
 from gnomon.views.shared import STATES, amount, share
 from gnomon.views.terminal import Line, Screen, Span, cut, paragraph, width
@@ -21,7 +22,7 @@ def composition_lines(block: Composition, screen: Screen) -> Iterator[Line]:
     legend: list[Span] = []
     between = ""
     for part in parts:
-        named = screen.clean(f" {_figures(part, block)}")
+        named = screen.clean(f" {_figures(part, block, screen)}")
         spans = [_glyphs(part, screen), (named, "")]
         held = sum(width(text) for text, _ in (*legend, *spans)) + len(between)
         if legend and screen.columns is not None and held > screen.columns:
@@ -32,7 +33,7 @@ def composition_lines(block: Composition, screen: Screen) -> Iterator[Line]:
         between = screen.clean(" ≈ ") if part.tied else "   "
     yield legend
     for part in parts if screen.everything else ():
-        finer = ", ".join(_figures(each, block) for each in part.parts if each.value > 0)
+        finer = ", ".join(_figures(each, block, screen) for each in part.parts if each.value > 0)
         if finer:
             yield from paragraph(f"{part.name}: {finer}", screen, first="  ", rest="    ")
 
@@ -56,5 +57,7 @@ def _cells(exact: Sequence[float]) -> list[int]:
     return cells
 
 
-def _figures(part: Part, block: Composition) -> str:
-    return f"{part.name} {amount(part, block)} {share(part, block)}"
+def _figures(part: Part, block: Composition, screen: Screen) -> str:
+    """Return a part with its share; its interval is for those who want everything."""
+    time = amount(part, block) if screen.everything else brief(part.value, block.unit)
+    return f"{part.name} {time} {share(part, block)}"
