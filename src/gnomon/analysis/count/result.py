@@ -34,9 +34,7 @@ class EventCount:
     @property
     def is_level(self) -> bool:
         """Whether it is what was there at the end, as of a footprint, rather than a count."""
-        from gnomon.sources.abilities import GAUGES
-
-        return self.event in GAUGES
+        return self.event.startswith("footprint:")
 
 
 @dataclass(frozen=True, slots=True)
