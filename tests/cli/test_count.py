@@ -51,6 +51,12 @@ def test_rows_come_in_the_order_asked_for(gnomon: Run) -> None:
     assert names == ["page-faults", "cpu-migrations", "task-clock"]
 
 
+def test_events_of_several_options_are_all_counted(gnomon: Run) -> None:
+    outcome = gnomon("count", "--json", "-e", "page-faults", "-e", "task-clock", "--", "true")
+    names = [row["event"].partition(":")[0] for row in outcome.json["results"]["counts"]]
+    assert names == ["page-faults", "task-clock"]
+
+
 def test_a_counted_row_has_value_unit_status_and_share(gnomon: Run) -> None:
     outcome = gnomon("count", "--json", "-e", "task-clock:u,minor-faults:u", "--", "true")
     clock, faults = outcome.rows["task-clock:u"], outcome.rows["minor-faults:u"]

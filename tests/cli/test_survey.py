@@ -88,6 +88,17 @@ def test_a_program_that_computes_has_its_function_named(gnomon: Run, tmp_path: P
     assert time["functions"][0]["name"] == "compute"
 
 
+def test_a_process_that_sleeps_is_not_said_to_compute(gnomon: Run, tmp_path: Path) -> None:
+    out = str(tmp_path / "s")
+    with subprocess.Popen(["sleep", "30"]) as process:
+        done = gnomon("survey", "-o", out, "-r", "1", "-p", str(process.pid), "-d", "300ms")
+        process.kill()
+    assert done.code == 0, done.err
+    time = gnomon("show", out, "--json").json["results"]["time"]
+    assert time["on_cpu"] < 0.1
+    assert time["account"][0]["cause"] == "sleep"
+
+
 def test_by_default_a_survey_stays_within_its_budget(gnomon: Run, tmp_path: Path) -> None:
     out = str(tmp_path / "s")
     assert gnomon("survey", "-o", out, "--", "sleep", "0.7").code == 0

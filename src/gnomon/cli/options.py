@@ -63,6 +63,21 @@ _REPLACED = {
 }
 
 
+class Joined(argparse.Action):
+    """Lists of an option that is given several times, as one list."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Add a list to those before."""
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
+
+
 def add(parser: argparse._ActionsContainer, *names: str, **changes: str | int) -> None:
     """Add shared options, or groups of them; a keyword is a default or another help text."""
     for name in (each for word in names for each in _GROUPS.get(word, (word,))):
@@ -75,6 +90,8 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: str | int) -
         elif name in _OPTIONS:
             flags, metavar, usual = _OPTIONS[name]
             takes: dict[str, Any] = {"metavar": metavar} if metavar else {"action": "store_true"}
+            if name == "events":
+                takes["action"] = Joined
             if metavar in _NUMBERS:
                 takes["type"] = int
             if isinstance(change, int):

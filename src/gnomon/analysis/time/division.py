@@ -160,6 +160,8 @@ class _Summing:
         place, meanwhile, amount, lost = pieces
         begin, end, owner, woken = gaps
         length = (end - begin).astype(float)
+        if not self.timeline.record.facts.command:
+            owner = self._unended(begin, end, owner)
         late = (woken == 1) & (length > LONG)
         late |= self._inside(owner, length) & (length > LONG)
         others = (meanwhile != _SPINNERS).astype(float) * lost
@@ -179,6 +181,17 @@ class _Summing:
         self._gaps(owner, length, late, kept)
         self._culprits(float(free.sum() + kept * length[late].sum()), float(spun.sum()))
         return self.found
+
+    def _unended(self, begin: NDArray[Any], end: NDArray[Any], owner: NDArray[Any]) -> NDArray[Any]:
+        """Give gaps that nothing ended while a running process was watched to its longest wait."""
+        timeline, found = self.timeline, owner.copy()
+        for gap in np.flatnonzero((owner < 0) & (end - begin > LONG)):
+            middle = (begin[gap] + end[gap]) // 2
+            covers = (timeline.begin <= middle) & (timeline.end > middle)
+            covers &= timeline.state == State.WAITING
+            if covers.any():
+                found[gap] = int(np.argmax(np.where(covers, timeline.end - timeline.begin, -1)))
+        return found
 
     def _inside(self, owner: NDArray[Any], length: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether gaps belong to a wait that a thread of the program ends: it ran before."""

@@ -42,7 +42,7 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
         if len(result.time.findings) < _MOST:
             yield from _claims(result)
         yield from time.hottest(result.time)
-        yield b.Text("; ".join([f"Events of {_title(result)}", *_lines(result)]))
+        yield b.Section("; ".join([f"Events of {_title(result)}", *_lines(result)]))
     most = _SHOWN if result.time is None else _FEW
     yield b.Table.of(result.ranked, *_columns(result), most=most, name="events")
     yield from _folds(result)
