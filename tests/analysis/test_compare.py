@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +14,12 @@ from numpy.typing import ArrayLike
 import gnomon as gn
 from gnomon.analysis.compare import Verdict, compare, compare_tables
 from gnomon.analysis.compare.comparing import order_in_turn
-from gnomon.analysis.compare.result import Method
+from gnomon.analysis.compare.result import Comparison, Method
 from gnomon.analysis.runs import RunTable
 from gnomon.analysis.stats.methods import Test
 from gnomon.errors import GnomonError, UsageError
 from gnomon.recording.contents import EventInfo, Provenance, Reading, RunInfo, Status
+from gnomon.views.show import show
 
 ORIGIN = Provenance("perf", command=("./x",), host="h", cpu="c", kernel="k")
 
@@ -215,3 +218,25 @@ def test_wrong_arguments_are_refused_in_words(tmp_path: Path) -> None:
         compare(a, a, "nope")
     with pytest.raises(UsageError, match="--repeat must be at least 1"):
         compare(["true"], ["true"], repeat=0)
+
+
+def _shown(result: Comparison) -> str:
+    stream = io.StringIO()
+    show(result, stream)
+    return stream.getvalue()
+
+
+def test_what_was_extrapolated_is_never_exact() -> None:
+    """Of a multiplexed recording the totals are estimates: beside the value, and in the verdict."""
+    whole = _table([7] * 5)
+    part = replace(_table([8] * 5), scaled=frozenset({"e"}))
+    result = compare_tables(whole, part)
+    row = result["e"]
+    assert (row.a.status, row.b.status) == (Status.COUNTED, Status.SCALED)
+    assert row.note == "extrapolated in B"
+    text = _shown(result)
+    assert "~ 8" in text
+    assert "~ 7" not in text
+    assert "exactly" not in text
+    assert Comparison.from_json(result.to_json())["e"].b.status is Status.SCALED
+    assert "~" not in _shown(compare_tables(whole, _table([8] * 5)))

@@ -114,3 +114,12 @@ def test_a_single_reading_has_no_course(tmp_path: Path) -> None:
 
 def test_an_empty_recording_has_no_course(tmp_path: Path) -> None:
     assert _course(tmp_path, []) == Course({}, 0)
+
+
+def test_a_footprint_is_what_was_there_at_each_time(tmp_path: Path) -> None:
+    changes = [(4096, 11), (8192, 12), (-4096, 13)]
+    readings = [_slice(value, end)._replace(event="footprint:rss") for value, end in changes]
+    course = _course(tmp_path, readings, events=["footprint:rss"])
+    level = course.series["footprint:rss"]
+    assert level.level
+    assert (level.rates, level.peak) == ((4096.0, 12288.0, 8192.0), 12288.0)

@@ -34,7 +34,7 @@ def test_a_ramp_then_computing_are_two_phases(gnomon: Run, folder: Path) -> None
     shown = gnomon("phases", "-e", "task-clock,page-faults", "-o", "run", "--", *program)
     assert shown.code == 0
     assert "footprint:rss" in shown.out
-    assert "in phase 2" in shown.out
+    assert "footprint:rss grows to" in shown.out or "is highest in" in shown.out
     assert (folder / "run.gnomon").is_dir()
     *ramp, level = gnomon("phases", "run", "--json").json["results"]["phases"]
     assert 0.35 < level["start"] / level["end"] < 0.85
@@ -109,6 +109,6 @@ def test_a_recording_made_by_an_earlier_gnomon_is_split(gnomon: Run, folder: Pat
     earlier = Path(__file__).parents[1] / "recordings" / "phases.gnomon"
     done = gnomon("phases", str(earlier), "--html", "page.html")
     assert done.code == 0, done.err
-    assert done.out.startswith("3 phases: footprint:rss grows 175 MB/s until 326 ms, ")
-    assert "page-faults      19,294" in done.out
-    assert "footprint:rss grows" in (folder / "page.html").read_text("utf-8")
+    assert done.out.startswith("5 phases until 654 ms, from 0, 60.4 ms, 85.4 ms, 335 ms, 625 ms")
+    assert "11,269" in done.out
+    assert "footprint:rss is highest in 4" in (folder / "page.html").read_text("utf-8")

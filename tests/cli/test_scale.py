@@ -10,7 +10,7 @@ from gnomon.recording import Recording
 
 from .running import ENVELOPE, Run, one_sentence
 
-SIZES = "200000,400000,800000,1600000"
+SIZES = "100000,200000,400000,800000,1600000"
 GROWING = ("python3", "-c", "list(range({n}))")
 
 pytestmark = pytest.mark.usefixtures("software_events")
@@ -27,7 +27,7 @@ def test_growth_is_found_recorded_and_predicted(gnomon: Run, folder: Path) -> No
     assert [line for line in done.out.splitlines() if " 3,200,000 " in line and "faults" in line]
     with Recording.open(folder / "grid.gnomon") as recording:
         assert sorted({run.parameters["n"] for run in recording.runs}) == sorted(SIZES.split(","))
-        assert len(recording.runs) == 12
+        assert len(recording.runs) == 15
         order = [run.parameters["n"] for run in recording.runs]
         assert order != sorted(order, key=int)
     again = gnomon("scale", "grid.gnomon", "--json", "--at", "n=3200000")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from gnomon.analysis.recorded.result import Course, Series
 from gnomon.recording import Recording
+from gnomon.sources.abilities import GAUGES
 
 # A slice in which the event was counted for part of the time stands for all of it, unless
 # another tool has extrapolated it already.
@@ -41,7 +42,7 @@ def slices_over_time(recording: Recording, events: set[str], *, run: int | None 
     for time, event, value in rows:
         values.setdefault(event, {})[time] = value
     series = {
-        event: _series([found.get(time) for time in times], widths)
+        event: (_level if event in GAUGES else _series)([found.get(t) for t in times], widths)
         for event, found in values.items()
         if event in events
     }
@@ -59,3 +60,18 @@ def _series(values: list[float | None], widths: list[int]) -> Series:
         return Series(rates, None, None)
     mean = sum(rate * width for rate, width in known) / sum(width for _, width in known)
     return Series(rates, mean, max(rate for rate, _ in known))
+
+
+def _level(changes: list[float | None], widths: list[int]) -> Series:
+    """Return what was there at each time, from its changes: a level has no rate."""
+    known = [(place, change) for place, change in enumerate(changes) if change is not None]
+    levels: list[float | None] = [None] * len(changes)
+    for (place, _), level in zip(known, accumulate(change for _, change in known), strict=True):
+        levels[place] = float(level)
+    held = [
+        (level, width) for level, width in zip(levels, widths, strict=True) if level is not None
+    ]
+    if not held:
+        return Series(tuple(levels), None, None, level=True)
+    mean = sum(level * width for level, width in held) / sum(width for _, width in held)
+    return Series(tuple(levels), mean, max(level for level, _ in held), level=True)

@@ -299,7 +299,7 @@ class Prediction(Result):
 
     Beyond `break_even`, in ns of compute per message, there is little to gain: less than the
     share `worth`. `saved` is the time that a thread would save in a run, in ns, where it is
-    known how often it asks.
+    known how often it asks. `beyond` says why no gain is claimed: sizes that nobody measured.
     """
 
     kind: ClassVar[str] = "messages-prediction"
@@ -310,6 +310,7 @@ class Prediction(Result):
     curves: tuple[Slowdowns, ...] = ()
     break_even: float | None = None
     worth: float = 0.05
+    beyond: str = ""
 
     @property
     def now(self) -> Predicted:
@@ -329,6 +330,8 @@ class Prediction(Result):
         """The answer in words."""
         if not self.rows:
             return f"no prediction is possible for '{self.application.name}'"
+        if self.beyond:
+            return f"no gain is claimed for '{self.application.name}': {self.beyond}"
         gain = self.now.speedup
         return (
             f"user-level notification would make '{self.application.name}' {gain.value:.3g} times "

@@ -51,7 +51,9 @@ def totals(
 
     def rate(count: EventCount) -> b.Cell | None:
         own = (durations or {}).get(count.event, duration)
-        return per_second(own.rate(count.value), count.unit) if own else None
+        if own is None or count.is_level:
+            return None  # a level has no rate
+        return per_second(own.rate(count.value), count.unit)
 
     yield b.Table.of(
         counts,

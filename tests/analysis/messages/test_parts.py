@@ -11,9 +11,20 @@ import pytest
 from gnomon.analysis.messages import measured_ways, predict_with
 from gnomon.analysis.messages.conditions import places, watching
 from gnomon.analysis.messages.costs import bench_of_rows, message_costs
+from gnomon.analysis.messages.fits import fit_hockney
 from gnomon.analysis.messages.interference import Costs, break_even_of, pays, recommend
 from gnomon.analysis.messages.interference import _rows as rows_of
-from gnomon.analysis.messages.result import Bench, Beside, Bins, LeftOut, Regime, Row, Timing
+from gnomon.analysis.messages.result import (
+    Bench,
+    Beside,
+    Bins,
+    Curve,
+    LeftOut,
+    Passes,
+    Regime,
+    Row,
+    Timing,
+)
 from gnomon.analysis.messages.statistics import difference, median_interval, timing_of
 from gnomon.errors import GnomonError, NotSupportedError, UsageError
 from gnomon.messaging import Quantity
@@ -239,7 +250,27 @@ def test_messages_larger_than_any_that_was_measured_are_doubted() -> None:
     for size, doubts in ((1 << 20, 0), (1 << 21, 1)):
         asked = Application("a", Quantity.exactly(1000), response=size, mechanism="futex")
         assert len(predict_with(asked, ways, draws=5).warnings) == doubts
-    assert "messages of 2 MiB are larger" in predict_with(asked, ways, draws=5).warnings[0]
+    beyond = predict_with(asked, ways, draws=5)
+    assert "messages of 2 MiB are larger" in beyond.warnings[0]
+    assert "times as fast" not in beyond.sentence  # no headline outside what was measured
+    assert "messages of 2 MiB are larger than any that was measured (1 MiB)" in beyond.sentence
+
+
+def test_one_size_that_was_disturbed_moves_no_prediction() -> None:
+    """Of eight sizes one was measured beside something else: larger messages are not slower."""
+    sizes = (0, 64, 256, 1024, 4096, 16384, 65536, 262144)
+    x = np.array(sizes, dtype=np.float64)
+    taken = []
+    for factor in (1.0, 1000.0):
+        y = 4200 + 0.25 * x
+        y[3] *= factor
+        times = tuple(Quantity.exactly(float(time)) for time in y)
+        fitted = fit_hockney(x, y)
+        curve = Curve("futex", Regime.AWAKE, sizes, times, fitted, None, None, Passes(5, 5))
+        ways = measured_ways(replace(made_bench(*AWAKE), curves=(curve,))).ways
+        taken.append(next(way for way in ways if way.name == "futex").transfer(65536))
+    assert taken[0] == pytest.approx(0.25 * 65536)
+    assert taken[1] == pytest.approx(taken[0], rel=0.01)
 
 
 def costs(lost: float, latency: float, work: float, noise: float = 0.0) -> Costs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import gnomon as gn
 from gnomon.analysis.phases import PhasesResult, Shape
 from gnomon.errors import GnomonError, UsageError
+from gnomon.views.show import show
 
 from .twins import Floats
 
@@ -45,7 +47,7 @@ def test_a_jump_is_found_to_the_sample(seed: int) -> None:
     at = 30 + 15 * seed
     result = _phases(np.where(np.arange(POINTS) < at, 0.0, 20.0) + _noise(seed))
     assert [found.index for found in result.breaks] == [at]
-    assert result.shape is Shape.LINES
+    assert result.shape is Shape.LEVELS
 
 
 def test_up_then_level_then_down_are_three_phases() -> None:
@@ -211,3 +213,101 @@ def test_what_is_no_series_is_refused_in_words() -> None:
     with pytest.raises(GnomonError, match="too few for 9 phases"):
         _phases(_noise(1, points=20), exactly=9)
     assert len(_phases(_noise(1, points=20), max_phases=10**9)) == 1
+
+
+def _footprint(*plateaus: tuple[float, int]) -> Floats:
+    return np.concatenate([np.full(points, level) for level, points in plateaus])
+
+
+# Resident memory in MiB every 10 ms, as read: three arrays in turn, filled, worked on, and freed.
+_IMPORTS = [
+    7.5,
+    7.5,
+    8.0,
+    9.1,
+    9.7,
+    11.8,
+    13.9,
+    15.5,
+    15.5,
+    16.2,
+    17.4,
+    18.0,
+    18.0,
+    18.0,
+    18.6,
+    18.7,
+]
+_IMPORTS += [
+    18.9,
+    19.3,
+    19.9,
+    20.2,
+    20.9,
+    20.9,
+    21.2,
+    21.7,
+    21.8,
+    21.8,
+    22.3,
+    22.4,
+    23.7,
+    24.0,
+    24.8,
+]
+_ROUNDS = _footprint((40.2, 27), (70.3, 1), (70.7, 66), (47.8, 54), (24.9, 5))
+_NUMPY = np.concatenate((_IMPORTS, _ROUNDS))
+# The same of sqlite3: inserts, an index, and queries.
+_SORTING = np.linspace(5.6, 7.9, 22)
+_SQLITE = _footprint((3.99, 6), (5.72, 5), (5.945, 43), (8.004, 120), (5.6, 1))
+_SQLITE = np.concatenate((_SQLITE, _SORTING, _footprint((8.0, 140))))
+
+
+def test_three_rounds_of_numpy_come_apart() -> None:
+    result = _phases(2.0**20 * _NUMPY)
+    steps = [np.argmax(_NUMPY >= 40), np.argmax(_NUMPY >= 70), _NUMPY.size - 59, _NUMPY.size - 5]
+    assert [found.index for found in result.breaks][-4:] == steps
+    assert len(result) <= 6
+    for phase in result.phases[-4:]:
+        assert phase.fits[0].slope == 0
+    rounds = [phase.fits[0].final for phase in result.phases[-4:]]
+    assert rounds == [mib * 2**20 for mib in (40.2, 70.7, 47.8, 24.9)]
+
+
+def test_insert_index_and_select_of_sqlite_come_apart() -> None:
+    result = _phases(2.0**20 * _SQLITE)
+    found = [each.index for each in result.breaks]
+    assert {54, 174} <= set(found)  # where the index begins, and where it is written
+    assert any(abs(index - 195) <= 3 for index in found)
+
+
+def test_the_kernels_of_stream_come_apart_by_what_they_load_and_store() -> None:
+    """Copy and scale load and store alike, and so do add and triad; two of three come apart."""
+    draw = np.random.default_rng(1)
+    loads = np.repeat([1.5e9, 4.7e9, 5.25e9], (34, 50, 77)) * draw.normal(1, 0.01, 161)
+    stores = np.repeat([0.9e9, 1.58e9, 1.05e9], (34, 50, 77)) * draw.normal(1, 0.01, 161)
+    times = np.arange(161.0)
+    series = [
+        gn.PhaseSeries(name, times, values, "/s", is_rate=True)
+        for name, values in (("loads", loads), ("stores", stores))
+    ]
+    assert [found.index for found in gn.phases(series).breaks] == [34, 84]
+
+
+def test_a_level_is_never_told_as_a_rate_and_never_negative() -> None:
+    """A ramp that bends lets its line begin below nothing: memory does not."""
+    bent: Floats = np.concatenate((np.linspace(0, 8, 40) ** 2 * 1e6, np.full(80, 64e6)))
+    times = 10e6 * np.arange(bent.size, dtype=np.float64)
+    series = gn.PhaseSeries("footprint:rss", times, bent, "B")
+    result = gn.phases(series, exactly=2, shape="lines")
+    assert all(fit.first >= 0 <= fit.last for phase in result.phases for fit in phase.fits)
+    assert result.phases[1].fits[0].slope == 0
+    for phase in result.phases:
+        [fit] = phase.fits
+        assert fit.peak is not None
+        assert fit.final is not None
+        assert 0 <= fit.level <= fit.peak
+    assert "/s" not in result.headline
+    stream = io.StringIO()
+    show(result, stream)
+    assert "B/s" not in stream.getvalue()

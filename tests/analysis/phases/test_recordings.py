@@ -142,3 +142,11 @@ def test_series_that_share_no_times_are_refused(tmp_path: Path) -> None:
         gn.phases(path, by="footprint,page-faults")
     with pytest.raises(GnomonError, match="not read at the same times"):
         gn.phases(path2, by="footprint,page-faults")
+
+
+def test_a_phase_has_one_rate(tmp_path: Path) -> None:
+    """Ticks of different lengths: the rate of a phase is its count by its time, everywhere."""
+    faults = [100 + i % 3 for i in range(25)] + [5 + i % 2 for i in range(35)]
+    path = _record(tmp_path / "r.gnomon", _ramp(60, 20), faults)
+    for phase in gn.phases(path, by="page-faults").phases:
+        assert phase.fits[0].level == phase.count("page-faults").rate

@@ -200,4 +200,19 @@ def test_few_points_are_enough_for_exact_growth_and_for_no_other(count: int, rep
     scatter = np.random.default_rng(3).normal(1, 0.2, n.size)
     values = np.stack([100 + 6 * n**2, 5000 + 3 * n, np.full(n.size, 7.0), 400 * scatter], axis=1)
     rows = scale_models(values, {"n": n}, events=list("abcd"), units=[""] * 4)
-    assert [row.growth for row in rows] == ["quadratic", "linear", "constant", "constant"]
+    assert [row.model.name for row in rows] == ["quadratic", "linear", "constant", "constant"]
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_no_class_of_growth_is_claimed_of_fewer_than_five_points(count: int) -> None:
+    n = 2.0 ** np.arange(5, 5 + count)
+    values = np.stack([6 * n**2, 5000 - 3 * n], axis=1)
+    claimed = [row.growth for row in scale_models(values, {"n": n})]
+    assert claimed == (["quadratic", "linear"] if count == 5 else ["rises", "falls"])
+
+
+def test_what_rises_towards_a_limit_is_saturating() -> None:
+    threads = np.arange(1.0, 17.0)
+    values = np.stack([1e6 * (9 - 8 / threads), 1e6 * (1 + 8 / threads), 5 * threads**1.5], axis=1)
+    rows = scale_models(values, {"threads": threads})
+    assert [row.growth for row in rows] == ["saturating", "power", "power"]

@@ -24,12 +24,12 @@ def _shown(result: PhasesResult, *, everything: bool = False) -> str:
 
 def test_the_first_line_says_what_the_series_does() -> None:
     told = _shown(cases.run()).splitlines()
-    assert told[0] == "2 phases: footprint:rss grows 100 MB/s until 500 ms, then at 47.7 MiB"
+    assert told[0] == "2 phases: footprint:rss grows to 47.7 MiB until 500 ms, then at 47.7 MiB"
     assert told[1:3] == ["./program", "2 phases (lines): the best by BIC"]
     flat = phases((np.arange(50.0), np.ones(50)))
     assert _shown(flat).startswith("one phase of 49: values at 1\n")
     many = replace(cases.run(), phases=cases.run().phases * 3, breaks=cases.run().breaks * 5)
-    assert _shown(many).startswith("6 phases of footprint:rss until 1 s, from 0, 500 ms, ")
+    assert _shown(many).startswith("6 phases until 1 s, from 0, 500 ms, ")
 
 
 def test_each_phase_has_a_row_and_each_series_a_chart() -> None:
@@ -48,15 +48,24 @@ def test_each_phase_has_a_row_and_each_series_a_chart() -> None:
     assert begins.low <= mark.at <= begins.high
 
 
-def test_levels_have_growth_and_slope_and_rates_a_mean() -> None:
-    headings = [column.heading for column in tables(cases.run())["phases"].columns]
-    assert "footprint:rss growth" in headings
-    assert "footprint:rss slope" in headings
+def test_levels_have_mean_peak_and_last_and_rates_a_mean() -> None:
+    table = tables(cases.run())["phases"]
+    headings = [column.heading for column in table.columns]
+    wanted = [f"footprint:rss {what}" for what in ("mean", "peak", "last")]
+    assert [h for h in headings if h.startswith("footprint:rss")][:3] == wanted
     assert "task-clock mean" in headings
-    row = tables(cases.run())["phases"].rows[0]
-    units = {h: cell.unit for h, cell in zip(headings, row, strict=True)}
-    assert units["footprint:rss slope"] == "B/s"
+    units = {h: cell.unit for h, cell in zip(headings, table.rows[0], strict=True)}
+    assert [units[h] for h in wanted] == ["B"] * 3
     assert units["task-clock mean"] == "CPUs"
+
+
+def test_no_figure_of_many_phases_is_cut() -> None:
+    many = replace(cases.run(), phases=cases.run().phases * 4, breaks=cases.run().breaks * 7)
+    counts = tables(many)["counts"]
+    assert [column.heading for column in counts.columns] == ["event", "phase", "count", "rate"]
+    events = len(cases.run().phases[0].counts)
+    assert [row[1].value for row in counts.rows] == [*range(1, 9)] * events
+    assert all(column.drop == 0 for column in counts.columns)
 
 
 def test_a_count_says_whether_it_was_extrapolated_or_why_it_is_missing() -> None:

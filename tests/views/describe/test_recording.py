@@ -119,7 +119,22 @@ def test_a_page_draws_the_course_of_what_varies() -> None:
         if isinstance(block, Chart)
     ]
     [layer] = chart.layers
-    assert (layer.name, layer.y) == ("a", (0.25, 0.5, 1.0))
+    assert (chart.y.label, chart.y.unit, layer.y) == ("a", "/s", (1.0, 2.0, 4.0))
+
+
+def test_events_whose_values_span_decades_have_charts_of_their_own() -> None:
+    series = {"a": Series((1.0, 2.0), 1.5, 2.0), "b": Series((1e9, 2e9), 1.5e9, 2e9)}
+    found = [*blocks(_result(course=Course(series, 3, 30, (10, 20))))]
+    charts = [block for block in found if isinstance(block, Chart)]
+    assert [len(chart.layers) for chart in charts] == [1, 1]
+
+
+def test_a_footprint_is_a_level_with_mean_peak_and_last_and_no_rate() -> None:
+    level = Series((4096.0, 12288.0, 8192.0), 8192.0, 12288.0, level=True)
+    infos = EventInfo("footprint:rss", unit="B")
+    row = _row(Course({"footprint:rss": level}, 3, 10**9), infos)
+    assert "B/s" not in row
+    assert row[-6:] == ["8", "KiB", "12", "KiB", "8", "KiB"]
 
 
 def test_the_origin_as_json_can_be_written() -> None:

@@ -107,7 +107,7 @@ def compare_tables(
     interrupted: bool = False,
 ) -> Comparison:
     """Compare two tables of runs x events; the work behind `compare`."""
-    from gnomon.analysis.compare.decide import decide, drifts, outliers
+    from gnomon.analysis.compare.decide import decide, drifts, extrapolated, outliers
 
     method = Method() if method is None else method
     warnings = [*_origins(a.provenance, b.provenance, anyway=anyway)]
@@ -125,7 +125,7 @@ def compare_tables(
     infos = [a.events[places_a[name]] for name in shared]
     values_a = a.values[:, [places_a[name] for name in shared]]
     values_b = b.values[:, [places_b[name] for name in shared]]
-    rows = decide(infos, values_a, values_b, method)
+    rows = extrapolated(decide(infos, values_a, values_b, method), a.scaled, b.scaled)
     warnings += _apart(a, b)
     warnings += _few(rows)
     return Comparison(

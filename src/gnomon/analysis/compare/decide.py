@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from gnomon.analysis.stats.two_samples import (
     runs_needed,
     welch,
 )
-from gnomon.recording.contents import EventInfo
+from gnomon.recording.contents import EventInfo, Status
 from gnomon.result import Interval
 
 Array = NDArray[np.float64]
@@ -70,6 +70,26 @@ def decide(
         for i, info in enumerate(events)
     ]
     return tuple(sorted(rows, key=_rank))
+
+
+def extrapolated(
+    rows: Sequence[EventComparison], a: Collection[str], b: Collection[str]
+) -> tuple[EventComparison, ...]:
+    """Mark the rows whose events were extrapolated in A or B: they are estimates, never exact."""
+    return tuple(_extrapolated(row, in_a=row.event in a, in_b=row.event in b) for row in rows)
+
+
+def _extrapolated(row: EventComparison, *, in_a: bool, in_b: bool) -> EventComparison:
+    sides = " and ".join(["A"] * in_a + ["B"] * in_b)
+    if not sides:
+        return row
+    said = "" if row.note == EXACTLY else row.note
+    return replace(
+        row,
+        a=replace(row.a, status=Status.SCALED) if in_a else row.a,
+        b=replace(row.b, status=Status.SCALED) if in_b else row.b,
+        note="; ".join(filter(None, (said, f"extrapolated in {sides}"))),
+    )
 
 
 def _measure(a: Array, b: Array, method: Method) -> _Columns:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gnomon import units
 from gnomon.analysis.stats.methods import Correction, Test
-from gnomon.recording.contents import Provenance
+from gnomon.recording.contents import Provenance, Status
 from gnomon.result import Interval, Result, Simulated, derived
 
 
@@ -42,11 +42,15 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The values of an event in one of the two: mean, standard deviation, number of runs."""
+    """The values of an event in one of the two: mean, standard deviation, number of runs.
+
+    `status` is `scaled` where it was counted for a share of the time only and extrapolated.
+    """
 
     mean: float
     deviation: float | None
     runs: int
+    status: Status = Status.COUNTED
 
 
 @dataclass(frozen=True, slots=True)

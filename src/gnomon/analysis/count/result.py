@@ -31,6 +31,11 @@ class EventCount:
     spread: float | None
     values: tuple[float | None, ...] = ()
 
+    @property
+    def is_level(self) -> bool:
+        """Whether it is what was there at the end, as of a footprint, rather than a count."""
+        return self.event.startswith("footprint:")
+
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:

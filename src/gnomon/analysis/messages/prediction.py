@@ -128,8 +128,11 @@ def predict_with(
             "the benchmark has no sizes for some mechanisms: what the bytes themselves take is "
             "left out there"
         )
+    beyond = ""
     if application.network is None:
-        doubts += _beyond(now, max(_sizes(application)))
+        beyond = _beyond((now, target), max(_sizes(application)))
+    if beyond:
+        doubts.append(f"{beyond}: what their bytes take goes on as measured up to there")
     return Prediction(
         application,
         regime,
@@ -138,6 +141,7 @@ def predict_with(
         tuple(_curve(application, way, target) for way in ordered),
         _break_even(application, now, target),
         _NOT_WORTH_IT - 1,
+        beyond,
         provenance=provenance,
         warnings=tuple(doubts),
     )
@@ -155,15 +159,15 @@ def _current(ways: Sequence[Way], name: str | None) -> Way:
     raise UsageError(f"the benchmark has no mechanism '{name}' in this regime{hint}")
 
 
-def _beyond(way: Way, size: int) -> list[str]:
-    """Say that messages are larger than any that was measured."""
-    largest = max((point[0] for point in way.sizes), default=0)
-    if not largest or size <= largest:
-        return []
-    return [
+def _beyond(ways: Sequence[Way], size: int) -> str:
+    """Say that messages are larger than any that was measured, if they are."""
+    largest = min((way.sizes[-1][0] for way in ways if way.sizes), default=size)
+    if size <= largest:
+        return ""
+    return (
         f"messages of {format_bytes(size)} are larger than any that was measured "
-        f"({format_bytes(largest)}): what their bytes take goes on as measured up to there"
-    ]
+        f"({format_bytes(largest)})"
+    )
 
 
 def _sizes(application: Application) -> tuple[int, int]:

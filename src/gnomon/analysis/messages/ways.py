@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gnomon.analysis.messages.costs import REFERENCES, MessageCosts, message_costs
+from gnomon.analysis.messages.fits import time_of
 from gnomon.analysis.messages.result import Bench, Regime
 from gnomon.analysis.messages.statistics import difference
 from gnomon.errors import UsageError
@@ -174,13 +175,17 @@ def _way(
 
 
 def _sizes(bench: Bench, mechanism: str) -> tuple[tuple[int, float], ...]:
-    """Return what larger messages take longer; never less than smaller ones do."""
+    """Return what larger messages take longer; never less than smaller ones do.
+
+    By the fitted lines, which a single size that was measured beside something else cannot move.
+    """
     for curve in bench.curves:
         if curve.mechanism != mechanism:
             continue
+        start = time_of(curve.hockney, curve.sizes[0])
         most, found = 0.0, []
-        for size, time in zip(curve.sizes, curve.times, strict=True):
-            most = max(most, time.value - curve.times[0].value)
+        for size in curve.sizes:
+            most = max(most, time_of(curve.hockney, size) - start)
             found.append((size, most))
         return tuple(found[1:])
     return ()

@@ -16,6 +16,8 @@ from gnomon.analysis.phases.result import (
     MAX_PHASES,
     MIN_POINTS,
     Phase,
+    PhaseCount,
+    PhaseFit,
     PhaseSeries,
     PhasesResult,
     Shape,
@@ -150,7 +152,7 @@ class _Options:
     def shapes(self, *, only_rates: bool) -> tuple[Shape, ...]:
         """Return the shapes to try for these series."""
         if self.shape == "auto":
-            return (Shape.LEVELS,) if only_rates else (Shape.LINES, Shape.HINGE)
+            return (Shape.LEVELS,) if only_rates else tuple(Shape)
         if self.shape not in set(Shape):
             raise UsageError(
                 f"'{self.shape}' is not a shape: choose from auto, {', '.join(Shape)}."
@@ -202,12 +204,22 @@ def _of_recording(
     return replace(
         result,
         phases=tuple(
-            replace(phase, counts=some) for phase, some in zip(result.phases, counts, strict=True)
+            replace(phase, counts=some, fits=_as_counted(phase.fits, some))
+            for phase, some in zip(result.phases, counts, strict=True)
         ),
         time_unit="ns",
         origin=observed.origin,
         provenance=recording.provenance,
         warnings=(*observed.warnings, *result.warnings),
+    )
+
+
+def _as_counted(fits: tuple[PhaseFit, ...], counts: tuple[PhaseCount, ...]) -> tuple[PhaseFit, ...]:
+    """Return fits whose mean of a rate is the one that was counted: a phase has one rate."""
+    rates = {count.event: count.rate for count in counts}
+    return tuple(
+        fit if rates.get(fit.series) is None else replace(fit, mean=rates[fit.series])
+        for fit in fits
     )
 
 
@@ -289,6 +301,9 @@ def watched(
                 overwrite=terms.overwrite,
                 on=counting,
             )
+            if not counted.runs:
+                missing = "; ".join(f"{each.event}: {each.status}" for each in counted.counts)
+                raise GnomonError(f"nothing to split by could be counted ({missing}); see --by.")
             last, interrupted = counted.runs[0], counted.interrupted
         else:
             tick = parse_duration(interval) if isinstance(interval, str) else interval

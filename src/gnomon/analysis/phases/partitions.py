@@ -1,18 +1,9 @@
-"""The best partitions of series into one, two, ... phases, and whether a break in them stands.
-
-The statistic of a break is how many times smaller the residual sum of squares is with it
-than without. Noise alone makes it larger than one, and the more so the longer the noise
-remembers: a random walk looks as if it had breaks everywhere. So the statistic is compared
-with that of simulated noise of the same length and the same memory, where the memory (the
-correlation of neighbours) is taken as long as the data allow.
-"""
+"""The best partitions of series into one, two, ... phases."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -153,116 +144,3 @@ def _settled(given: Problem, line: bool, breaks: list[int]) -> tuple[float, list
     parts = (given.part(a, b) for a, b in pairwise(edges))
     cost = sum(_native.segment_cost(part.x, part.y, line) for part in parts)
     return cost, edges[1:-1]
-
-
-LEVEL = 0.02
-"""A break stands when noise shows one as clear in fewer cases than this."""
-
-_TRIALS = 999
-_SHUFFLES = 399
-_SEED = 1
-_MEMORY_LEVEL = 0.025  # the memory is at its upper confidence bound of this level
-_MEMORIES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.96, 0.98, 0.99, 1)
-_LENGTHS = (6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512)
-_LONGEST = _LENGTHS[-1]
-_FEWEST_BLOCKS = 12  # on the shorter side of a break, when points are averaged
-
-
-def p_value(given: Problem, breaks: Sequence[int], number: int, *, line: bool) -> float:
-    """Return how often noise would show a break as clear as one of these.
-
-    What is looked at are the two phases beside it. With several series it is enough that
-    one of them has a break, and the value is multiplied by their number.
-    """
-    edges = (0, *breaks, given.x.size)
-    first, at, last = edges[number : number + 3]
-    values = []
-    for row in given.y:
-        alone = Problem(given.x, np.ascontiguousarray(row[None]), given.least)
-        part, place = _shortened(alone.part(first, last), at - first)
-        values.append(_p_value_of_one(part, place, line))
-    return min(1.0, len(values) * min(values))
-
-
-def _shortened(given: Problem, at: int) -> tuple[Problem, int]:
-    """Return a series of a length that can be simulated quickly, and the break in it."""
-    points = given.x.size
-    if points <= _LONGEST:
-        return given, at
-    block = -(-points // _LONGEST)
-    short = min(at, points - at)
-    if short >= _FEWEST_BLOCKS * block:
-        return averaged(given, block), at // block
-    # A brief phase would vanish in the means: look at its surroundings only.
-    keep = _LONGEST - short
-    return (given.part(0, at + keep), at) if at == short else (given.part(at - keep, points), keep)
-
-
-def _p_value_of_one(given: Problem, at: int, line: bool) -> float:
-    statistic = _native.segment_trials(given.x, given.y, line, given.least)
-    without, best, memory = np.frombuffer(statistic)
-    floor = given.floor
-    if without <= floor:
-        return 1.0  # straight already
-    ratio = without / max(best, floor)
-    length = max(n for n in _LENGTHS if n <= max(given.x.size, _LENGTHS[0]))
-    # The shortest memory that noise of this length would hardly ever hide so well.
-    low, high = 0, len(_MEMORIES) - 1
-    while low < high:
-        middle = (low + high) // 2
-        _, shown = _noise(length, _MEMORIES[middle], line, given.least)
-        if np.mean(shown <= memory) > _MEMORY_LEVEL:
-            low = middle + 1
-        else:
-            high = middle
-    ratios, _ = _noise(length, _MEMORIES[low], line, given.least)
-    value = _share_above(ratios, ratio)
-    if value < LEVEL:
-        # Noise of a program is not normal: single outliers and large steps look like breaks.
-        shuffled = _shuffled(given, at, _MEMORIES[low], line)
-        value = max(value, _share_above(shuffled, ratio))
-    return value
-
-
-def _share_above(ratios: Floats, ratio: float) -> float:
-    return float((1 + np.count_nonzero(ratios >= ratio)) / (1 + len(ratios)))
-
-
-def _shuffled(given: Problem, at: int, memory: float, line: bool) -> Floats:
-    """Return the statistics of noise made of the series' own surprises in random order."""
-    rest = given.y[0] - given.y[0].mean()
-    if line:
-        x = given.x - given.x.mean()
-        rest = rest - x * (x @ rest) / (x @ x)
-    surprises = rest.copy()
-    surprises[1:] -= memory * rest[:-1]
-    surprises[0] = surprises[at] = np.median(surprises)  # the latter is the break, not noise
-    draw = np.random.default_rng(_SEED)
-    mixed = draw.permuted(np.tile(surprises, (_SHUFFLES, 1)), axis=1)
-    noise = np.ascontiguousarray(_remembering(mixed.T, memory).T)
-    found = np.frombuffer(_native.segment_trials(given.x, noise, line, given.least))
-    without, best, _ = found.reshape(-1, 3).T
-    floor = max(PERFECT * float(without.max()), 1e-300)
-    return np.where(without <= floor, 1.0, without / np.maximum(best, floor))
-
-
-def _remembering(steps: Floats, memory: float) -> Floats:
-    """Return noise in which each value (row) keeps a share of the one before."""
-    noise = steps.copy()
-    for i in range(1, len(steps)):
-        noise[i] += memory * noise[i - 1]
-    return noise
-
-
-@lru_cache(maxsize=128)
-def _noise(length: int, memory: float, line: bool, least: int) -> tuple[Floats, Floats]:
-    """Return the statistics and the neighbour correlations of simulated noise."""
-    least = min(least, length // 2)
-    steps = np.random.default_rng(_SEED).normal(size=(length, _TRIALS))
-    if memory < 1:
-        steps[0] /= np.sqrt(1 - memory**2)
-    noise = np.ascontiguousarray(_remembering(steps, memory).T)
-    x = np.arange(length, dtype=np.float64)
-    found = np.frombuffer(_native.segment_trials(x, noise, line, least))
-    without, best, shown = found.reshape(-1, 3).T
-    return without / best, shown.copy()

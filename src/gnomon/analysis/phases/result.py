@@ -15,7 +15,7 @@ from gnomon.result import Result, derived
 
 INTERVAL = "10ms"
 SIMULATED_INTERVAL = "10us"  # simulated programs take milliseconds
-MAX_PHASES = 6
+MAX_PHASES = 9
 MIN_POINTS = 5
 _MOST_TOLD = 4  # phases that a headline describes one by one
 
@@ -67,9 +67,10 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class PhaseFit:
-    """How a series runs through a phase: fitted values at both ends, and the slope a second.
+    """How a series runs through a phase: fitted values at both ends, and the slope per second.
 
-    Where times have no unit the slope is for each unit of time.
+    Where times have no unit the slope is per unit of time. `mean`, `peak` and `final` (the last
+    value) are those read, or None in results of earlier versions.
     """
 
     series: str
@@ -77,6 +78,14 @@ class PhaseFit:
     last: float
     slope: float
     unit: str = ""
+    mean: float | None = None
+    peak: float | None = None
+    final: float | None = None
+
+    @derived
+    def level(self) -> float:
+        """The mean of the values read, or of the fitted ones where those are not known."""
+        return (self.first + self.last) / 2 if self.mean is None else self.mean
 
     @derived
     def growth(self) -> float:
@@ -177,23 +186,22 @@ class PhasesResult(Result):
         if not before:
             return f"one phase of {until}: {name} {self._told(last)}"
         if count > _MOST_TOLD:
-            begins = (units.brief(phase.start, self.time_unit) for phase in self.phases)
-            return f"{count} phases of {name} until {until}, from {', '.join(begins)}"
+            begins = ", ".join(units.brief(phase.start, self.time_unit) for phase in self.phases)
+            most = max(self.phases, key=lambda phase: phase.fits[0].level)
+            place = self.phases.index(most) + 1
+            return f"{count} phases until {until}, from {begins}: {name} is highest in {place}"
         ends = (units.brief(phase.end, self.time_unit) for phase in before)
         told = (f"{self._told(each)} until {end}" for each, end in zip(before, ends, strict=True))
         return f"{count} phases: {name} {', '.join(told)}, then {self._told(last)}"
 
     def _told(self, phase: Phase) -> str:
         """Return what the first series does in a phase."""
-        fit = phase.fits[0]
-        if self.series[0].is_rate or fit.slope == 0:
-            return f"at {units.brief((fit.first + fit.last) / 2, unit_of(fit.unit))}"
-        slope = units.brief(abs(fit.slope), self.per_time(fit.unit))
-        return f"{'grows' if fit.slope > 0 else 'falls'} {slope}"
-
-    def per_time(self, unit: str) -> str:
-        """Return the unit of a slope."""
-        return unit_of(f"{unit}/s") if self.time_unit == "ns" else unit
+        fit, rate = phase.fits[0], self.series[0].is_rate
+        unit = unit_of(fit.unit)
+        if rate or fit.slope == 0:
+            return f"at {units.brief(fit.level, unit)}"
+        last = fit.last if fit.final is None else fit.final
+        return f"{'grows' if fit.slope > 0 else 'falls'} to {units.brief(last, unit)}"
 
 
 def unit_of(unit: str) -> str:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon import _native, units
-from gnomon.analysis.phases.partitions import (
-    EXACT_UP_TO,
-    LEVEL,
-    Problem,
-    choices,
-    p_value,
-    problem,
-    without,
-)
+from gnomon.analysis.phases.gate import LEVEL, p_value
+from gnomon.analysis.phases.partitions import EXACT_UP_TO, Problem, choices, problem, without
 from gnomon.analysis.phases.result import Break, Choice, PhaseFit, PhaseSeries, Shape
 from gnomon.errors import GnomonError, UsageError
 
@@ -26,6 +20,9 @@ Floats = NDArray[np.float64]
 # Hansen (2000): 95 % of the likelihood ratio of a break between two free fits; where the
 # lines meet the break is an ordinary parameter, and the ratio chi-squared.
 _FREE_RATIO, _HINGE_RATIO = 7.35, 3.84
+
+_PLATEAU = 0.9
+"""The share of a phase's points that are the same where it is a plateau, whatever the rest do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +103,12 @@ def _judge(
     waiting = list(ranked)
     judged: list[Choice] = []
     seen: set[tuple[int, ...]] = set()
+    known: dict[tuple[int, ...], float] = {}
     while True:
         best = min(waiting, key=lambda choice: (choice.bic, choice.phases))
         waiting.remove(best)
         seen.add(best.breaks)
-        values = _p_values(given, best)
+        values = _p_values(given, best, known)
         weakest = max(values, default=None)
         if weakest is None or weakest < LEVEL:
             chosen = replace(best, p_value=weakest, chosen=True)
@@ -132,22 +130,25 @@ def _words(chosen: Choice, refused: list[Choice]) -> str:
             f"one phase: BIC would have {best.phases}, but autocorrelated noise alone would look "
             f"like this in {units.number(best.p_value, '%')} of cases"
         )
+    weakest = units.number(max(chosen.p_value or 0, 0.001), "%", digits=2)
     text = (
-        f"{chosen.phases} phases ({chosen.shape}): the best by BIC, and noise alone would show a "
-        f"break as clear as the weakest in at most "
-        f"{units.number(max(chosen.p_value or 0, 0.001), '%', digits=2)} of cases"
+        f"{chosen.phases} phases ({chosen.shape}): autocorrelated noise alone would show a break "
+        f"as clear as the weakest in at most {weakest} of cases"
     )
     if refused:
-        numbers = " and ".join(dict.fromkeys(str(choice.phases) for choice in refused))
-        text = text.replace(
-            "the best by BIC", f"the best by BIC whose breaks all stand ({numbers} do not)"
-        )
+        more = ", ".join(map(str, sorted({choice.phases for choice in refused})))
+        text += f"; in splits into {more} phases it could explain one"
     return text
 
 
-def _p_values(given: Problem, choice: Choice) -> list[float]:
+def _p_values(given: Problem, choice: Choice, known: dict[tuple[int, ...], float]) -> list[float]:
+    """Return the value of each break, which goes by the phases beside it and is asked once."""
     line = choice.shape is not Shape.LEVELS
-    return [p_value(given, choice.breaks, i, line=line) for i in range(len(choice.breaks))]
+    edges = (0, *choice.breaks, given.x.size)
+    for i in range(len(choice.breaks)):
+        if (line, *edges[i : i + 3]) not in known:
+            known[line, *edges[i : i + 3]] = p_value(given, choice.breaks, i, line=line)
+    return [known[line, *edges[i : i + 3]] for i in range(len(choice.breaks))]
 
 
 def _breaks(given: Problem, choice: Choice, series: tuple[PhaseSeries, ...]) -> tuple[Break, ...]:
@@ -217,18 +218,46 @@ def _fit_one(
         value, before, after = np.linalg.lstsq(columns, y, rcond=None)[0]
         lines = [(place, value, before / scale), (place, value, after / scale)]
     else:
+        level = answer.choice.shape is Shape.LEVELS
         for first, last in itertools.pairwise(points):
-            middle = float(x[first:last].mean())
-            t, v = x[first:last] - middle, y[first:last]
-            level = answer.choice.shape is Shape.LEVELS
-            slope = 0.0 if level else float(t @ v / max(t @ t, 1e-300))
-            lines.append((middle, float(v.mean()), slope))
+            lines.append(_line(x[first:last], y[first:last], level=level))
     nothing = 1e-9 * float(np.ptp(y))  # a change this small is rounding
+    never_negative = bool((one.values >= 0).all())
     made = []
-    for (place, value, steepness), start, end in zip(lines, edges, edges[1:], strict=False):
+    pieces = zip(lines, itertools.pairwise(edges), itertools.pairwise(points), strict=True)
+    for (place, value, steepness), (start, end), inside in pieces:
+        slope = steepness
         low, high = max(start, float(x[0])), min(end, float(x[-1]))
-        slope = steepness if abs(steepness) * (high - low) > nothing else 0.0
         ends = [float(base + value + slope * (at - place)) for at in (low, high)]
-        begin, finish = (0.0 if abs(end) <= nothing else end for end in ends)
-        made.append(PhaseFit(one.name, begin, finish, float(slope * per_second), one.unit))
+        ends = [0.0 if abs(end) <= nothing else end for end in ends]
+        if abs(slope) * (high - low) <= nothing:
+            slope, ends = 0.0, [ends[0]] * 2
+        if never_negative and min(ends) < 0:
+            ends = [max(end, 0.0) for end in ends]
+            slope = (ends[1] - ends[0]) / (high - low)
+        at, read = x[slice(*inside)], one.values[slice(*inside)]
+        # Of a level the mean over time: readings may be missing where the machine was busy.
+        mean = read.mean() if one.is_rate else np.diff(at) @ (read[1:] + read[:-1]) / 2 / np.ptp(at)
+        told = (float(mean), float(read.max()), float(read[-1]))
+        made.append(PhaseFit(one.name, ends[0], ends[1], slope * per_second, one.unit, *told))
     return made
+
+
+def _line(x: Floats, y: Floats, *, level: bool) -> tuple[float, float, float]:
+    """Return a place, the value there and the slope; of a plateau the slope is zero."""
+    usual = float(np.median(y))
+    if not level and np.mean(np.abs(y - usual) <= 1e-9 * np.ptp(y)) >= _PLATEAU:
+        return float(x[0]), usual, 0.0
+    middle, mean = float(x.mean()), float(y.mean())
+    if level:
+        return middle, mean, 0.0
+    t, rest = x - middle, y - mean
+    slope = float(t @ rest) / max(float(t @ t), 1e-300)
+    left = rest - slope * t
+    squares = max(float(left @ left), 1e-300)
+    # Neighbours that resemble each other tell less; by BIC a slope must be worth its parameter.
+    memory = min(max(float(left[1:] @ left[:-1]) / squares, 0.0), 0.95)
+    independent = x.size * (1 - memory) / (1 + memory)
+    gain = math.log(max(float(rest @ rest), 1e-300) / squares)
+    pays = independent * gain > math.log(max(independent, 2.0))
+    return middle, mean, slope if pays else 0.0

@@ -13,11 +13,15 @@ from gnomon.result import Result, derived
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values per second of one event, slice by slice; None where nothing was counted."""
+    """Values per second of one event, slice by slice; None where nothing was counted.
+
+    Of a `level`, such as a footprint, they are what was there at the end of each slice.
+    """
 
     rates: tuple[float | None, ...]
     mean: float | None
     peak: float | None
+    level: bool = False
 
     def times(self, factor: float) -> Series:
         """Return it in another unit."""
@@ -25,7 +29,8 @@ class Series:
             return self
         rates = tuple(None if rate is None else rate * factor for rate in self.rates)
         mean = None if self.mean is None else self.mean * factor
-        return Series(rates, mean, None if self.peak is None else self.peak * factor)
+        peak = None if self.peak is None else self.peak * factor
+        return Series(rates, mean, peak, self.level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,8 @@ class Model:
         )
 
 
+CLAIMED = 5
+"""From so many points on, a class of growth is claimed: fewer fit nearly any."""
 WIDE_RANGE = 20
 """From this ratio of largest to smallest on, a range is better seen in logarithms."""
 
@@ -254,8 +256,21 @@ class EventScaling:
 
     @derived
     def growth(self) -> str:
-        """The class of growth in words."""
+        """The class of growth in words; of fewer than five points none is claimed."""
+        if not self.model.terms:
+            return self.model.name
+        known = [mean for mean in self.means if mean is not None]
+        if len(self.parameters) == 1 and 0 < len(known) < CLAIMED:
+            return "rises" if known[-1] > known[0] else "falls"
+        if self._saturates():
+            return "saturating"
         return self.model.name
+
+    def _saturates(self) -> bool:
+        """Whether the event rises towards a limit: a negative share of what vanishes."""
+        if len(self.model.terms) != 1 or not self.model.free or len(self.coefficients) < 3:
+            return False
+        return self.coefficients[1].value < 0 and self.coefficients[2].value < 0
 
     @derived
     def formula(self) -> str:
@@ -333,7 +348,8 @@ class Scaling(Result):
         low, high = min(known), max(known)
         verb = "grows" if high[1] >= low[1] else "falls"
         ends = (f"{units.brief(mean, row.unit)} at {self._place(at)}" for at, mean in (low, high))
-        return f"{row.event} {verb} with {what} ({row.growth}): {', '.join(ends)}"
+        growth = "" if row.growth in ("rises", "falls") else f" ({row.growth})"
+        return f"{row.event} {verb} with {what}{growth}: {', '.join(ends)}"
 
     def _place(self, point: Sequence[float]) -> str:
         whole = (int(value) if value == int(value) else value for value in point)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon import units
-from gnomon.analysis.compare.result import Comparison, EventComparison, Verdict
-from gnomon.recording.contents import Provenance
+from gnomon.analysis.compare.result import Comparison, EventComparison, Sample, Verdict
+from gnomon.recording.contents import Provenance, Status
 from gnomon.views import blocks as b
 from gnomon.views.blocks import Tone
 from gnomon.views.shared import counted, some, subject
@@ -37,6 +37,8 @@ def describe(result: Comparison) -> Iterator[b.Block]:
     yield from _effects(result)
     if quiet:
         yield b.Fold(_quiet(result, quiet), (_table(result, quiet, "unchanged"),))
+    if any(Status.SCALED in (row.a.status, row.b.status) for row in result.rows):
+        yield b.Text("~ was extrapolated from the share of time in which it was counted")
     for side, names in (("A", result.only_in_a), ("B", result.only_in_b)):
         said = f"only in {side}: {some(names, _MOST_NAMES)}"
         rest = ", ".join(names[_MOST_NAMES:])
@@ -86,13 +88,18 @@ def _signs(result: Comparison) -> Iterator[str]:
 def _table(result: Comparison, rows: Sequence[EventComparison], name: str) -> b.Table:
     columns = (
         b.Column("event"),
-        b.Column("A", lambda row: b.Cell(_whole(row.a.mean), row.unit), drop=3),
-        b.Column("B", lambda row: b.Cell(_whole(row.b.mean), row.unit), drop=3),
+        b.Column("A", lambda row: _mean(row.a, row.unit), drop=3),
+        b.Column("B", lambda row: _mean(row.b, row.unit), drop=3),
         b.Column("B to A", _change, interval=_level(result)),
         b.Column("q", "q", "p", drop=4),
         b.Column("verdict", _verdict, flex=True, drop=4),
     )
     return b.Table.of(rows, *columns, name=name)
+
+
+def _mean(side: Sample, unit: str) -> b.Cell:
+    status = "" if side.status is Status.COUNTED else str(side.status)
+    return b.Cell(_whole(side.mean), unit, status=status)
 
 
 def _whole(mean: float) -> float:

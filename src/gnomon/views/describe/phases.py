@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from gnomon.analysis.phases.result import Phase, PhaseCount, PhaseSeries, PhasesResult, unit_of
 from gnomon.recording.contents import Status
@@ -85,40 +84,35 @@ def _phases(result: PhasesResult) -> b.Table:
 
 
 def _fitted(result: PhasesResult, series: PhaseSeries, place: int) -> Iterator[b.Column]:
-    """Yield what a series does in each phase: the mean of a rate, the growth of a level."""
+    """Yield what a series does in each phase: its mean, and of a level also peak and last."""
     unit, name = unit_of(series.unit), f"{series.name} " if len(result.series) > 1 else ""
-    if series.is_rate:
-        yield b.Column(
-            f"{name}mean",
-            lambda row: (row[1].fits[place].first + row[1].fits[place].last) / 2,
-            unit,
-        )
-    else:
-        slope = result.per_time(series.unit)
-        yield b.Column(f"{name}growth", lambda row: row[1].fits[place].growth, unit)
-        yield b.Column(f"{name}slope", lambda row: row[1].fits[place].slope, slope, drop=2)
-    if result.shape != "levels":
-        yield b.Column(f"{name}at first", lambda row: row[1].fits[place].first, unit, drop=6)
-        yield b.Column(f"{name}at last", lambda row: row[1].fits[place].last, unit, drop=6)
+    yield b.Column(f"{name}mean", lambda row: row[1].fits[place].level, unit)
+    if not series.is_rate:
+        yield b.Column(f"{name}peak", lambda row: row[1].fits[place].peak, unit, drop=2)
+        yield b.Column(f"{name}last", lambda row: row[1].fits[place].final, unit)
+    if result.shape != "levels" and not series.is_rate:
+        yield b.Column(f"{name}fit begins", lambda row: row[1].fits[place].first, unit, drop=6)
+        yield b.Column(f"{name}fit ends", lambda row: row[1].fits[place].last, unit, drop=6)
 
 
 def _counts(result: PhasesResult) -> b.Table:
-    columns = [b.Column("event", lambda row: row[0].event)]
-    for place in range(len(result.phases)):
-        columns += [
-            b.Column(f"in phase {place + 1}", partial(_value, place), drop=1),
-            b.Column(f"rate {place + 1}", partial(_rate, place), drop=4),
-        ]
-    rows = zip(*(phase.counts for phase in result.phases), strict=True)
+    """Return what was counted, a row for an event in a phase: however many, the figures fit."""
+    rows = [
+        (each, number)
+        for counts in zip(*(phase.counts for phase in result.phases), strict=True)
+        for number, each in enumerate(counts, 1)
+    ]
+    columns = (
+        b.Column("event", lambda row: row[0].event if row[1] == 1 else ""),
+        b.Column("phase", lambda row: row[1]),
+        b.Column("count", _value),
+        b.Column("rate", lambda row: b.Cell(row[0].rate, unit_of(f"{row[0].unit}/s"))),
+    )
     return b.Table.of(rows, *columns, name="counts")
 
 
-def _value(place: int, row: Sequence[PhaseCount]) -> b.Cell:
-    count = row[place]
+def _value(row: tuple[PhaseCount, int]) -> b.Cell:
+    count = row[0]
     whole = count.value is not None and not count.unit
     value = round(count.value) if count.value is not None and whole else count.value
     return b.Cell(value, count.unit, status=str(count.status))
-
-
-def _rate(place: int, row: Sequence[PhaseCount]) -> b.Cell:
-    return b.Cell(row[place].rate, unit_of(f"{row[place].unit}/s"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gnomon import units
-from gnomon.analysis.recorded.result import RecordingResult
+from gnomon.analysis.recorded.result import RecordingResult, Series
 from gnomon.views import blocks as b
 from gnomon.views.counts import headline, per_second, totals
 
@@ -32,7 +32,7 @@ def describe(result: RecordingResult) -> Iterator[b.Block]:
         yield b.Section("Over time")
         yield _series(result)
     if result.slices >= _FEWEST and any(s.peak for s in result.course.series.values()):
-        yield _curves(result)
+        yield from _curves(result)
 
 
 def _facts(result: RecordingResult) -> Iterator[tuple[str, b.Cell | b.Value]]:
@@ -54,34 +54,36 @@ def _series(result: RecordingResult) -> b.Table:
         result.course.series.items(),
         b.Column("event", lambda each: each[0]),
         b.Column("over time", lambda each: b.Cell(course=each[1].rates), drop=1),
-        b.Column("mean", lambda each: per_second(each[1].mean, unit_of.get(each[0], ""))),
-        b.Column("max", lambda each: per_second(each[1].peak, unit_of.get(each[0], ""))),
+        b.Column("mean", lambda each: _told(each[1], each[1].mean, unit_of.get(each[0], ""))),
+        b.Column("max", lambda each: _told(each[1], each[1].peak, unit_of.get(each[0], ""))),
+        b.Column("last", lambda each: _last(each[1], unit_of.get(each[0], "")))
+        if any(series.level for series in result.course.series.values())
+        else None,
         caption=f"{result.slices:,} slices over {units.number(result.course.span, 'ns')}",
         name="course",
     )
 
 
-def _curves(result: RecordingResult) -> b.Chart:
-    """Return the rates of events as curves, each relative to its own peak."""
+def _told(series: Series, value: float | None, unit: str) -> b.Cell:
+    """Return a value of a course: of a level what was there, otherwise how much per second."""
+    return b.Cell(value, unit) if series.level else per_second(value, unit)
+
+
+def _last(series: Series, unit: str) -> b.Cell:
+    return b.Cell(series.rates[-1], unit) if series.level else b.Cell("")
+
+
+def _curves(result: RecordingResult) -> Iterator[b.Chart]:
+    """Yield a small chart for each event, in its own unit, over the same time."""
     course = result.course
     varied = [(name, series) for name, series in course.series.items() if series.peak]
     unit_of = {info.name: info.unit for info in result.events}
-    more = f" The first {_CURVES} of {len(varied)} events." if len(varied) > _CURVES else ""
-    return b.Chart.of(
-        f"Events per second, each relative to its own peak.{more}",
-        b.Axis("time", "ns", zero=True),
-        b.Axis("of its peak", "%", zero=True),
-        *(
-            b.Layer(
-                b.Kind.LINE,
-                course.ends,
-                tuple(None if rate is None else rate / series.peak for rate in series.rates),
-                name,
-                hover=(
-                    ("rate", tuple(per_second(r, unit_of.get(name, "")) for r in series.rates)),
-                ),
-            )
-            for name, series in varied[:_CURVES]
-            if series.peak
-        ),
-    )
+    for number, (name, series) in enumerate(varied[:_CURVES]):
+        more = f" The first {_CURVES} of {len(varied)} events." if len(varied) > _CURVES else ""
+        what = f"{name}{'' if series.level else ' per second'} over time."
+        yield b.Chart.of(
+            what + more * (number == 0),
+            b.Axis("time", "ns", zero=True),
+            b.Axis(name, _told(series, 0.0, unit_of.get(name, "")).unit, zero=True),
+            b.Layer(b.Kind.LINE, course.ends, series.rates),
+        )

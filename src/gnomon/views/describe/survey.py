@@ -59,7 +59,7 @@ def describe(result: SurveyResult) -> Iterator[b.Block]:
         yield time.trust(result.time, counted(len(result.runs), "run"))
     if len(result.runs) > 2:
         yield b.Section("Run-to-run variation")
-        yield _durations(result)
+        yield from _durations(result)
 
 
 def _claims(result: SurveyResult) -> Iterator[b.Block]:
@@ -173,19 +173,19 @@ def _mean(row: SurveyRow) -> b.Cell:
     return b.Cell(row.mean, row.unit, low, high, str(row.status), hint="; ".join(row.caveats))
 
 
-def _durations(result: SurveyResult) -> b.Chart:
+def _durations(result: SurveyResult) -> Iterator[b.Chart]:
+    """Yield the durations of runs, a chart for each source: those of valgrind dwarf the others."""
     held: dict[str, list[tuple[float, float]]] = {}
     for place, run in enumerate(sorted(result.runs, key=lambda run: run.start), 1):
         point = float(place), float(run.end - run.start)
         held.setdefault(result.origin_of(run), []).append(point)
-    layers = []
     for origin, points in held.items():
         numbers, times = zip(*points, strict=True)
-        layers.append(b.Layer(b.Kind.DOTS, numbers, times, origin if len(held) > 1 else ""))
-    return b.Chart.of(
-        "Duration of each run, in order; a slope means that the "
-        "machine changed while the survey ran.",
-        b.Axis("run, in order"),
-        b.Axis("duration", "ns", zero=True),
-        *layers,
-    )
+        which = f" by {origin}" if len(held) > 1 else ""
+        yield b.Chart.of(
+            f"Duration of each run{which}, in order; a slope means that the "
+            "machine changed while the survey ran.",
+            b.Axis("run, in order"),
+            b.Axis("duration", "ns", zero=True),
+            b.Layer(b.Kind.DOTS, numbers, times),
+        )
