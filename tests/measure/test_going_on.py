@@ -52,7 +52,7 @@ CASES = {
         ("./program",),
         3,
     ),
-    "survey": Case(("survey", "--on", "host", "-r", "4", "-e", "task-clock"), ("./program",), 4),
+    "survey": Case(("survey", "--on", "host", "-r", "3", "-e", "task-clock"), ("./program",), 4),
 }
 
 
@@ -134,7 +134,7 @@ def test_after_ctrl_c_a_recording_is_completed(folder: Path, name: str) -> None:
         with Recording.open(folder / output) as recording:
             assert recording.complete
             runs += recording.runs
-            assert recording.count() >= len(recording.runs)
+            assert recording.count() >= len(recording.runs) - 1  # a plain run counts nothing
     assert len(runs) == case.runs
     assert not _kept(folder)
 

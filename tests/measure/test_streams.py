@@ -17,7 +17,7 @@ SHELL = ["--", "sh", "-c", PROGRAM]
 # What makes several runs, and how many of them: each command has its own loop around the campaign.
 COMMANDS = {
     "count": (["-r", "3", "-e", "task-clock", *SHELL], 3),
-    "survey": (["--on", "host", "-r", "2", *SHELL], 2),
+    "survey": (["--on", "host", "-r", "2", *SHELL], 3),  # a plain run first
     "compare": (["-r", "2", "-e", "task-clock", *SHELL, *SHELL], 4),
     "scale": (["-e", "task-clock", "-r", "2", "--param", "N=1,2,3", *SHELL, "{N}"], 6),
 }
