@@ -91,7 +91,7 @@ def test_a_recording_made_before_is_shown_and_is_a_page() -> None:
 def test_a_notebook_shows_it(recorded: tuple[Bench, Path]) -> None:
     html = recorded[0]._repr_html_()
     assert "futex" in html
-    assert "What was left out" in html
+    assert "Not measured" in html
 
 
 def test_another_recording_is_refused(tmp_path: Path) -> None:
