@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 ATTEMPTS = 20
-TIMES = 4
-LEAST = 0.005  # seconds: less is at the mercy of the clock
+TIMES = 2
+LEAST = 0.003  # seconds: less is at the mercy of the clock
 
 
 def growth(few: Callable[[], object], many: Callable[[], object], enough: float) -> float:

@@ -68,7 +68,7 @@ RUN_PROGRAMS |= {"latency", "links", "locality", "estimate", "survey"}
 def test_commands_that_run_nothing_refuse_a_program(gnomon: Run, command: str) -> None:
     listed = {"sim": ["list"], "lab": ["study", "list"]}
     recordings = {"show": ["a"], "convert": ["a", "b"], "report": ["a"]}
-    words = {"messages": ["bench"]}
+    words = {"messages": ["bench"], "trace": ["list"]}
     needed = (recordings | listed | words).get(command, [])
     outcome = gnomon(command, *needed, "--", "true")
     assert outcome.code == 2

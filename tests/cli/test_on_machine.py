@@ -284,7 +284,16 @@ def test_two_workloads_are_compared(gnomon: Run) -> None:
 
 def test_growth_with_a_parameter_of_a_workload_is_found(gnomon: Run) -> None:
     content = gnomon(
-        *("scale", "--on", "laptop", "--param", "n=16,32,64,128", "-e", "instructions", "--json"),
+        *(
+            "scale",
+            "--on",
+            "laptop",
+            "--param",
+            "n=16,32,64,96,128",
+            "-e",
+            "instructions",
+            "--json",
+        ),
         *("--", "workload:strided-sum", "size={n}"),
     ).json
     assert content["simulated"]

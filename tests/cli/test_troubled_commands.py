@@ -106,7 +106,7 @@ def test_commands_are_compared_and_scaled_on_simulated_machines(gnomon: Run) -> 
         "L1-dcache-load-misses",
     }
     scaled = gnomon(
-        "scale", "--on", "smt-4", "-r", "1", "--param", "n=32,64,128", "-e", "instructions",
+        "scale", "--on", "smt-4", "-r", "1", "--param", "n=16,32,64,96,128", "-e", "instructions",
         "--json", "--", "workload:strided-sum", "size={n}",
     ).json  # fmt: skip
     assert scaled["simulated"]

@@ -435,7 +435,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     for place in (tmp_path / "missing", file):
-        with pytest.raises(UsageError, match="is no folder"):
+        with pytest.raises(UsageError, match="is not a folder"):
             configure("task-clock:u", folder=str(place))
 
 

@@ -351,7 +351,7 @@ def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
 def test_no_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(RecordingError, match="permission is denied"):
+        with pytest.raises(RecordingError, match="permission denied"):
             RecordingWriter(tmp_path / "r", PROVENANCE)
     finally:
         tmp_path.chmod(0o700)
@@ -372,7 +372,7 @@ def test_reopening_without_permission_to_write(
 
     with monkeypatch.context() as patch:
         patch.setattr(Header, "write", refuse)
-        with pytest.raises(RecordingError, match="permission is denied"):
+        with pytest.raises(RecordingError, match="permission denied"):
             RecordingWriter.reopen(path)
     RecordingWriter.reopen(path).close()
     assert Recording.open(path).complete
@@ -385,7 +385,7 @@ def test_no_permission_as_the_system_says_it(
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(RecordingError, match="permission is denied"):
+    with pytest.raises(RecordingError, match="permission denied"):
         RecordingWriter(tmp_path / "r", PROVENANCE)
     assert list(tmp_path.iterdir()) == []
 

@@ -39,6 +39,7 @@ class Measuring:
         self.process = subprocess.Popen(
             [sys.executable, "-c", MEASURE, str(interval), script],
             stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # where the output of several runs goes
             text=True,
             start_new_session=True,
         )

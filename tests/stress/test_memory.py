@@ -61,9 +61,9 @@ def test_pages_under_way_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_too_much_memory_is_refused_before_it_is_taken() -> None:
-    with pytest.raises(GnomonError, match="too much for this machine"):
+    with pytest.raises(GnomonError, match="do not fit this machine"):
         Buffer(1 << 50)
-    with pytest.raises(GnomonError, match=f"too much for node {NODE}"):
+    with pytest.raises(GnomonError, match=f"do not fit node {NODE}"):
         Buffer(1 << 50, NODE)
 
 

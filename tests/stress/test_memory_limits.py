@@ -78,5 +78,5 @@ def test_a_buffer_beyond_the_limits_is_refused_before_it_is_taken(
 ) -> None:
     monkeypatch.setattr(memory, "room_left", lambda: 100 << 20)
     assert free_memory() == 36 << 20
-    with pytest.raises(GnomonError, match=r"limits of this process .*36 MiB can be had"):
+    with pytest.raises(GnomonError, match=r"limits of this process .*has 36 MiB free"):
         Buffer(64 << 20)

@@ -27,9 +27,9 @@ _REASONS = {
     errno.ENOSPC: ("the disk is full", "free some space or choose another disk"),
     errno.EDQUOT: ("the disk quota is used up", "free some space or choose another disk"),
     errno.EFBIG: ("a file may not grow this large here", "raise the file size limit (ulimit -f)"),
-    errno.EACCES: ("permission is denied", "choose a place that you may write to"),
-    errno.EPERM: ("permission is denied", "choose a place that you may write to"),
-    errno.EROFS: ("the file system is read-only", "choose a place that you may write to"),
+    errno.EACCES: ("permission denied", "choose a folder you can write to"),
+    errno.EPERM: ("permission denied", "choose a folder you can write to"),
+    errno.EROFS: ("the file system is read-only", "choose a folder you can write to"),
     errno.ENOENT: ("its folder does not exist", "create the folder first or choose another"),
     errno.ENOTDIR: ("part of its path is a file", "choose another path"),
     errno.ENAMETOOLONG: ("its name is too long", "choose a shorter one"),
@@ -58,7 +58,7 @@ def read_error(path: Path, error: OSError) -> RecordingError:
     if isinstance(error, FileNotFoundError):
         return RecordingError(f"cannot read '{path}': there is no such file; check the path.")
     if isinstance(error, PermissionError):
-        return RecordingError(f"cannot read '{path}': permission is denied; ask its owner.")
+        return RecordingError(f"cannot read '{path}': permission denied; ask its owner.")
     if isinstance(error, IsADirectoryError):
         return RecordingError(f"cannot read '{path}': it is a folder; name a file in it.")
     reason = error.strerror or str(error)

@@ -60,7 +60,7 @@ def test_registers_limit_even_what_costs_none() -> None:
     sets = plan_sets(source, _named(source, *names), registers=2, always=())
     assert sets.free == ()
     assert [len(group) for group in sets.sets] == [2, 2]
-    with pytest.raises(UsageError, match="0 registers"):
+    with pytest.raises(UsageError, match="--registers must be at least 1"):
         plan_sets(source, _named(source, "page-faults"), registers=0)
 
 

@@ -114,7 +114,7 @@ def test_a_node_that_cannot_be_used_leaves_the_others(monkeypatch: pytest.Monkey
     gone = replace(node, number=63, cpus=())
     result = measure_memory(replace(plan, nodes=Nodes((*plan.nodes.nodes, gone))))
     assert result.matrix
-    assert any("node 63" in warning and "left out" in warning for warning in result.warnings)
+    assert any("node 63" in warning and "skipped" in warning for warning in result.warnings)
 
 
 def test_a_thread_that_cannot_start_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

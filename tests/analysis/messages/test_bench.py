@@ -39,7 +39,7 @@ def test_rows_have_times_and_counts(recorded: tuple[Bench, Path]) -> None:
         trip = row.round_trip
         assert trip.p50.low <= trip.p50.value <= trip.p50.high
         known = [each for each in (trip.p90, trip.p99, trip.p999) if each is not None]
-        assert len(known) >= 2
+        assert known  # how many of them depends on how much time the machine had
         assert [trip.p50.value, *known] == sorted([trip.p50.value, *known])
         assert all((row.round_trips, row.sends, row.receives, row.gaps))
         switches = row.counts_per_message.get("context-switches")
@@ -91,7 +91,7 @@ def test_a_recording_made_before_is_shown_and_is_a_page() -> None:
 def test_a_notebook_shows_it(recorded: tuple[Bench, Path]) -> None:
     html = recorded[0]._repr_html_()
     assert "futex" in html
-    assert "What was left out" in html
+    assert "Not measured" in html
 
 
 def test_another_recording_is_refused(tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def measure_points(
     with Campaign(plan, terms) as campaign:
         outcome = campaign.carry_out(make, take)
     outcome.check_counted()
+    if outcome.interrupted and not runs:
+        raise KeyboardInterrupt  # before the first run had ended: there is nothing to model
     warnings = [*outcome.warnings, *outcome.stopped(terms.timeout)]
     table = tabulate(origin, outcome.events, runs, readings, warnings)
     return table, outcome.interrupted

@@ -15,12 +15,12 @@ from gnomon.recording.contents import Provenance
 from gnomon.sources.base import Availability, Target
 from gnomon.sources.host import Host, host_provenance
 from gnomon.sources.perf import SOURCE
+from gnomon.sources.perf.counting import PerfCounting
 
 if TYPE_CHECKING:
     from gnomon.events.planner import Fit, Plan
     from gnomon.sources.abilities import CounterUnit, WallOptions
     from gnomon.sources.latency import Facility
-    from gnomon.sources.perf.counting import PerfCounting
     from gnomon.sources.perf.footprint import FootprintSource
     from gnomon.sources.perf.rotation import PerfRotation
     from gnomon.sources.perf.sampling import PerfSampler
@@ -119,8 +119,6 @@ class PerfSource:
 
     def open(self, groups: Sequence[Group], target: Target, *, exact: bool = False) -> PerfCounting:
         """Set up counters on a target; what cannot be counted is reported in its readings."""
-        from gnomon.sources.perf.counting import PerfCounting
-
         return PerfCounting(groups, target, self.host, has_core_pmu=self.has_core_pmu, exact=exact)
 
     def open_sets(
