@@ -271,11 +271,9 @@ def units(catalogue: HostCatalogue, host: Host) -> Iterator[CounterUnit]:
     """Yield the units of a host that count, those in the cores first."""
     from gnomon.sources.abilities import CounterUnit
 
-    cores = [pmu.name for pmu in catalogue.core_pmus]
-    for pmu in (*catalogue.core_pmus, *catalogue.pmus.values()):
-        of_cores = pmu in catalogue.core_pmus
-        if of_cores or pmu.name not in cores:
-            counters = count_counters(pmu) if of_cores else None
-            reads = counters is not None and reads_in_user_space(pmu, host)
-            names = pmu.event_names()
-            yield CounterUnit(pmu.name, of_cores, counters, reads, len(names), pmu.cpus)
+    cores = {pmu.name: pmu for pmu in catalogue.core_pmus}
+    for name, pmu in (cores | {n: p for n, p in catalogue.pmus.items() if n not in cores}).items():
+        of_cores = name in cores
+        counters = count_counters(pmu) if of_cores else None
+        reads = counters is not None and reads_in_user_space(pmu, host)
+        yield CounterUnit(name, of_cores, counters, reads, len(pmu.event_names()), pmu.cpus)

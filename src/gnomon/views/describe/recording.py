@@ -12,6 +12,7 @@ from gnomon.views.counts import headline, per_second, totals
 _CURVES = 6
 _FEWEST = 3  # slices that are worth a curve
 _FAILED = 5
+_LONGEST_UNIT = 16  # that fits beside a tick; the table has longer ones
 
 
 def describe(result: RecordingResult) -> Iterator[b.Block]:
@@ -81,9 +82,10 @@ def _curves(result: RecordingResult) -> Iterator[b.Chart]:
     for number, (name, series) in enumerate(varied[:_CURVES]):
         more = f" The first {_CURVES} of {len(varied)} events." if len(varied) > _CURVES else ""
         what = f"{name}{'' if series.level else ' per second'} over time."
+        unit = _told(series, 0.0, unit_of.get(name, "")).unit
         yield b.Chart.of(
             what + more * (number == 0),
             b.Axis("time", "ns", zero=True),
-            b.Axis(name, _told(series, 0.0, unit_of.get(name, "")).unit, zero=True),
+            b.Axis(name, unit if len(unit) <= _LONGEST_UNIT else "", zero=True),
             b.Layer(b.Kind.LINE, course.ends, series.rates),
         )
