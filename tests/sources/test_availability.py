@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gnomon.events import kernel
@@ -119,3 +121,15 @@ def test_trying_out_leaves_the_affinity_alone() -> None:
     before = os.sched_getaffinity(0)
     _verdict(PerfSource().resolve("cpu-migrations")[0])
     assert os.sched_getaffinity(0) == before
+
+
+def test_a_unit_of_the_cores_is_named_once(tmp_path: Path) -> None:
+    for name, number in (("armv8_pmuv3", 8), ("other", 9)):
+        (tmp_path / name / "events").mkdir(parents=True)
+        (tmp_path / name / "type").write_text(f"{number}\n")
+    (tmp_path / "armv8_pmuv3" / "cpus").write_text("0-1\n")
+    (tmp_path / "armv8_pmuv3" / "events" / "cpu_cycles").write_text("event=0x11\n")
+    (tmp_path / "armv8_pmuv3" / "format").mkdir()
+    (tmp_path / "armv8_pmuv3" / "format" / "event").write_text("config:0-15\n")
+    found = [(unit.name, unit.of_cores) for unit in PerfSource(tmp_path).units()]
+    assert found == [("armv8_pmuv3", True), ("other", False)]
