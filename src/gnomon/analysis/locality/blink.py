@@ -168,7 +168,7 @@ class BlinkMonitor:
         return counted[register] if register in counted else self._registers[register]
 
     def write(self, register: Register, value: int) -> None:
-        """Set a register; what makes no sense is refused when the monitor is enabled."""
+        """Set a register; invalid values are refused when the monitor is enabled."""
         if register in _READ_ONLY:
             raise UsageError(f"the register {register.name} can only be read.")
         if register is not Register.ENABLE:

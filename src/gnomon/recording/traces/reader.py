@@ -338,7 +338,7 @@ def _parts(folder: Path, manifest: Manifest) -> tuple[Part, ...]:
 
 
 def open_segment(folder: Path, first: int, *, writable: bool = False) -> TraceSegment:
-    """Open a segment; what makes no sense in it is an error that names the file."""
+    """Open a segment; invalid content is an error that names the file."""
     from gnomon._native import TraceSegment
 
     path = segment_path(folder, first)
